@@ -1,0 +1,125 @@
+"""Owner tasks and channels: the two things that let an async generator be closed from anywhere.
+
+A generator that holds a task group or a cancel scope across a `yield` breaks when another task closes it. So work that
+outlives one call runs in an `OwnedTask`, and hands its values over a `Channel`. Both run on asyncio and on trio.
+Neither knows what the work is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from typing import Generic, TypeVar
+
+import anyio
+from anyio.lowlevel import current_token
+
+T = TypeVar("T")
+
+
+class ChannelClosed(Exception):
+    """The channel was closed and everything put into it has been taken."""
+
+
+class Channel(Generic[T]):
+    """A bounded queue with one end that says "no more".
+
+    `put` waits while `limit` items are waiting to be taken: a slow reader slows the writer down. After `close`, what is
+    already inside can still be taken; then `get` raises the error given to `close`, or `ChannelClosed`.
+    """
+
+    __slots__ = ("_changed", "_closed", "_error", "_items", "_limit")
+
+    def __init__(self, limit: int = 100) -> None:
+        self._items: deque[T] = deque()
+        self._limit = limit
+        self._closed = False
+        self._error: BaseException | None = None
+        self._changed: anyio.Event | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    async def put(self, item: T) -> None:
+        while len(self._items) >= self._limit and not self._closed:
+            await self._wait()
+        self.put_now(item)
+
+    def put_now(self, item: T) -> None:
+        """Put without waiting, past the limit if need be; into a closed channel it is dropped."""
+        if not self._closed:
+            self._items.append(item)
+            self._wake()
+
+    async def get(self) -> T:
+        while not self._items:
+            if self._closed:
+                raise self._error or ChannelClosed
+            await self._wait()
+        item = self._items.popleft()
+        self._wake()
+        return item
+
+    def close(self, error: BaseException | None = None) -> None:
+        if not self._closed:
+            self._closed = True
+            self._error = error
+            self._wake()
+
+    async def _wait(self) -> None:
+        if self._changed is None:
+            self._changed = anyio.Event()
+        await self._changed.wait()
+
+    def _wake(self) -> None:
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None
+
+
+class OwnedTask:
+    """A task that belongs to whoever holds this object, not to a scope around the call that started it."""
+
+    __slots__ = ("_done", "_keep_alive", "_scope", "error")
+
+    def __init__(self) -> None:
+        self._scope = anyio.CancelScope()
+        self._done = anyio.Event()
+        self._keep_alive: object = None
+        self.error: BaseException | None = None
+        """What the work raised, if it raised; a cancelled task has none."""
+
+    @property
+    def done(self) -> bool:
+        return self._done.is_set()
+
+    def cancel(self) -> None:
+        self._scope.cancel()
+
+    async def wait(self) -> None:
+        await self._done.wait()
+
+    async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            with self._scope:
+                await work()
+        except Exception as error:  # noqa: BLE001 — kept for the owner, who decides what it means
+            self.error = error
+        finally:
+            self._done.set()
+
+
+def spawn(work: Callable[[], Awaitable[None]], *, name: str) -> OwnedTask:
+    """Start `work` as a task of its own and return its handle."""
+    task = OwnedTask()
+    if type(current_token().native_token).__module__.startswith("trio"):
+        import trio  # the optional backend: only there if it is running us
+
+        trio.lowlevel.spawn_system_task(task._run, work, name=name, context=copy_context())
+    else:
+        import asyncio
+
+        task._keep_alive = asyncio.get_running_loop().create_task(task._run(work), name=name)
+    return task

@@ -1,0 +1,30 @@
+"""The tool-server seam: a named set of tools, whether Python functions in this process or a server behind JSON-RPC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class ServedTool:
+    """A tool as its server describes it (MCP's `Tool`): `annotations` and `meta` as in the protocol, camelCase keys."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    annotations: dict[str, Any] = field(default_factory=dict)
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+class ToolServer(Protocol):
+    """What the runtime asks of a server. `call_tool` returns MCP's `CallToolResult` as a dict; a failing tool does not raise."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+
+    async def list_tools(self) -> list[ServedTool]: ...
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], *, tool_use_id: str = "") -> dict[str, Any]: ...

@@ -1,0 +1,1 @@
+"""Models: `Model.stream(request)` and the providers behind it."""

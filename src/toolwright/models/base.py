@@ -1,0 +1,112 @@
+"""The model seam: one method, `stream(request)`, that yields events.
+
+The events are those of the Messages API (dicts with a `type`: message_start, content_block_start, content_block_delta,
+content_block_stop, message_delta, message_stop, ping). A provider that speaks another dialect translates into them. Besides
+these a stream may yield a `Retry`. A stream ends with `message_stop` or raises `ModelError`; it never just ends.
+This module knows no provider, no HTTP and no conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Event = dict[str, Any]
+
+ErrorKind = Literal[
+    "authentication_failed",
+    "billing_error",
+    "rate_limit",
+    "overloaded",
+    "invalid_request",
+    "prompt_too_long",
+    "model_not_found",
+    "server_error",
+    "connection",
+    "timeout",
+    "truncated",
+    "unknown",
+]
+
+
+class ModelError(Exception):
+    """A request that the model's side refused, broke or never finished."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: ErrorKind = "unknown",
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.status = status
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.request_id = request_id
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The request failed before anything came of it and will be sent again after `delay` seconds."""
+
+    attempt: int
+    max_retries: int
+    delay: float
+    error: ModelError
+
+
+@dataclass(slots=True)
+class HistoryMessage:
+    """One message of the conversation, in the Messages API's shape: a role and content blocks.
+
+    `content` is never changed once the message has been sent: `encoded` keeps each provider's bytes for it, so that a
+    growing conversation is not encoded again every turn. The key is the provider's own choice.
+    """
+
+    role: Literal["user", "assistant"]
+    content: list[dict[str, Any]]
+    encoded: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """All that one call to a model needs. `model` is the provider's own name for it (without our `openai:` prefix)."""
+
+    model: str
+    messages: Sequence[HistoryMessage]
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int | None = None
+    """None: the provider's default for the model."""
+    thinking: dict[str, Any] | None = None
+    """`{"type": "adaptive" | "enabled" | "disabled", "budget_tokens"?, "display"?}`; None: the provider's default."""
+    effort: str | None = None
+    betas: tuple[str, ...] = ()
+    session_id: str = ""
+
+
+class Model(Protocol):
+    """A provider, ready to be asked. One instance serves any number of sessions at once."""
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Event | Retry, None]:
+        """Yield the events of one answer. The caller closes the generator (`aclosing`) in the task that iterates it."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give back what this model holds (connections). It is not used afterwards."""
+        ...
