@@ -18,7 +18,7 @@ class ServedTool:
 
 
 class ToolServer(Protocol):
-    """What the runtime asks of a server. `call_tool` returns MCP's `CallToolResult` as a dict; a failing tool does not raise."""
+    """What the runtime asks of a server. `call_tool` gives MCP's `CallToolResult` as a dict; a failing tool does not raise."""
 
     @property
     def name(self) -> str: ...

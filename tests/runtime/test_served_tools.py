@@ -1,0 +1,154 @@
+"""Served tools as the runtime sees them: names, effects, results."""
+
+import re
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright.mcp.annotations import ToolAnnotations
+from toolwright.mcp.base import ServedTool
+from toolwright.mcp.rpc import ToolServerError
+from toolwright.mcp.server import InProcessServer
+from toolwright.mcp.tool import as_tool, tool
+from toolwright.runtime.served_tools import LONGEST_NAME, ServedToolAdapter, adapt_tools, list_served_tools, server_prefix
+from toolwright.tools.base import Effects, InvalidInput, Tool, ToolContext
+
+pytestmark = pytest.mark.anyio
+
+VALID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@tool("get_temperature", "How warm it is", {"city": str}, annotations=ToolAnnotations(readOnlyHint=True, maxResultSizeChars=9))
+async def get_temperature(args: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": f"12° in {args['city']}"}]}
+
+
+def context() -> ToolContext:
+    return ToolContext(workspace=cast("Any", None), tool_use_id="toolu_1")
+
+
+def named(*names: str) -> list[ServedTool]:
+    return [ServedTool(name, "", {"type": "object"}) for name in names]
+
+
+def names_of(server_name: str, *tools: str) -> list[str]:
+    return [adapted.name for adapted in adapt_tools(server_name, InProcessServer("any"), named(*tools))]
+
+
+async def test_a_server_tool_is_a_tool_of_the_runtime() -> None:
+    adapted: Tool
+    (adapted,) = await list_served_tools({"weather": InProcessServer("own name", tools=[get_temperature])})
+    assert adapted.name == "mcp__weather__get_temperature"
+    assert adapted.description == "How warm it is"
+    assert adapted.input_schema["required"] == ["city"]
+    assert adapted.read_only is True
+    output = await adapted.run(adapted.parse({"city": "Oslo"}), context())
+    assert output.content == [{"type": "text", "text": "12° in Oslo"}]
+    assert output.is_error is None
+
+
+async def test_the_adapter_knows_its_server_and_size() -> None:
+    (adapted,) = await list_served_tools({"weather": InProcessServer("own name", tools=[get_temperature])})
+    assert isinstance(adapted, ServedToolAdapter)
+    assert (adapted.server_name, adapted.longest_result) == ("weather", 9)
+
+
+async def test_input_is_checked_by_the_server() -> None:
+    (adapted,) = await list_served_tools({"weather": InProcessServer("w", tools=[get_temperature])})
+    output = await adapted.run(adapted.parse({}), context())
+    assert output.is_error is True
+    assert "Input validation error" in output.content[0]["text"]  # type: ignore[index]  # a list of blocks
+    with pytest.raises(InvalidInput, match="must be an object, not list"):
+        adapted.parse(cast("Any", []))
+    assert adapted.effects({}, cast("Any", None)) == Effects()
+
+
+async def test_only_a_plain_true_is_read_only() -> None:
+    server = InProcessServer("s")
+    said: list[dict[str, Any]] = [{}, {"readOnlyHint": False}, {"readOnlyHint": "true"}, {"destructiveHint": False}]
+    adapters = [ServedToolAdapter(server, ServedTool("x", "", {}, annotations)) for annotations in said]
+    assert not any(adapter.read_only for adapter in adapters)
+    assert ServedToolAdapter(server, ServedTool("x", "", {}, {}, {"anthropic/maxResultSizeChars": "9"})).longest_result is None
+
+
+async def test_a_function_given_directly_keeps_its_bare_name() -> None:
+    def roll_dice(sides: int = 6) -> int:
+        return 4
+
+    server = InProcessServer("functions", tools=[as_tool(roll_dice)])
+    (served,) = await server.list_tools()
+    adapted = ServedToolAdapter(server, served, prefix="")
+    assert adapted.name == "roll_dice"
+    assert (await adapted.run({}, context())).content == [{"type": "text", "text": "4"}]
+
+
+def test_good_names_are_kept() -> None:
+    assert names_of("my-server_1", "get_x", "get-y", "__private", "a__b") == [
+        "mcp__my-server_1__get_x",
+        "mcp__my-server_1__get-y",
+        "mcp__my-server_1____private",
+        "mcp__my-server_1__a__b",
+    ]
+
+
+async def test_the_server_part_cannot_be_mistaken() -> None:
+    assert names_of("a__b", "c") == ["mcp__a_b__c"]
+    assert names_of("a", "b__c") == ["mcp__a__b__c"]
+    servers = {"a__b": InProcessServer("1"), "a": InProcessServer("2")}
+    assert await list_served_tools(servers) == []
+    with pytest.raises(ValueError, match="'a__b' and 'a_b' would both have tools named mcp__a_b__"):
+        await list_served_tools({"a__b": InProcessServer("1"), "a_b": InProcessServer("2")})
+
+
+@given(st.text(max_size=80))
+def test_every_server_name_gives_one_prefix_that_can_be_split_again(name: str) -> None:
+    prefix = server_prefix(name)
+    part = prefix.removeprefix("mcp__").removesuffix("__")
+    assert VALID.fullmatch(part)
+    assert "__" not in part
+    assert not part.startswith("_")
+    assert not part.endswith("_")
+    assert server_prefix(part) == prefix
+
+
+@given(st.text(max_size=60), st.lists(st.text(max_size=80), unique=True, max_size=8))
+def test_every_tool_gets_a_valid_name_of_its_own(server_name: str, tools: list[str]) -> None:
+    names = names_of(server_name, *tools)
+    assert all(VALID.fullmatch(name) and name.startswith(server_prefix(server_name)) for name in names)
+    assert len(set(names)) == len(tools)
+
+
+def test_a_name_that_needed_no_change_keeps_it_whatever_stands_beside_it() -> None:
+    crowded = names_of("s", "get.x", "get_x", "get x")
+    assert crowded[1] == "mcp__s__get_x"
+    assert len(set(crowded)) == 3
+    assert names_of("s", "get.x") == ["mcp__s__get_x"]
+
+
+def test_a_long_name_is_shortened_the_same_way_every_time() -> None:
+    long = "x" * 100
+    (name,) = names_of("s", long)
+    assert len(name) == LONGEST_NAME
+    assert names_of("s", long) == [name]
+    assert names_of("s", long + "y") != [name]
+
+
+def test_a_tool_listed_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="'s' lists a tool twice"):
+        names_of("s", "a", "a")
+
+
+async def test_a_server_that_cannot_list_its_tools_says_which() -> None:
+    class Dead(InProcessServer):
+        async def list_tools(self) -> list[ServedTool]:
+            raise ToolServerError("MCP server 'dead': gone")
+
+    with pytest.raises(ToolServerError, match="'dead': gone"):
+        await list_served_tools({"good": InProcessServer("good"), "dead": Dead("dead")})
+
+
+async def test_the_order_is_that_of_the_mapping() -> None:
+    servers = {name: InProcessServer(name, tools=[get_temperature]) for name in ("z", "a", "m")}
+    assert [adapted.name[:6] for adapted in await list_served_tools(servers)] == ["mcp__z", "mcp__a", "mcp__m"]
