@@ -1,0 +1,57 @@
+"""The facts a decision is made of: what the call is, and where it happens. Values only; nothing here decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from posixpath import normpath
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call as the gate sees it.
+
+    `reads` and `writes` are absolute paths. A path that passes through a link is given twice, as written and as it resolves:
+    an allow rule must cover every path given, a deny rule only one.
+    """
+
+    name: str
+    """The canonical tool name; aliases are resolved before."""
+    input: Mapping[str, Any] = field(default_factory=dict)
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    command: str | None = None
+    """The shell command, for tools that run one."""
+    hosts: tuple[str, ...] = ()
+    """The hosts the call would dial, as the dialer itself reads them."""
+    read_only: bool = False
+    is_mcp: bool = False
+    must_ask: bool = False
+    """A person has to see this call, whatever mode and allow rules say."""
+    preapproved: bool = False
+    """The developer handed this tool over in person (a plain function), or it only touches the session itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the session works. `roots` are further folders besides `cwd`; `home` is what `~` in a rule means."""
+
+    cwd: str
+    roots: tuple[str, ...] = ()
+    home: str | None = None
+
+    def root_of(self, path: str) -> str | None:
+        """The folder of the session that holds the normal `path`, or None when it lies outside all of them."""
+        for root in (self.cwd, *self.roots):
+            if path == root or path.startswith(root if root.endswith("/") else root + "/"):
+                return root
+        return None
+
+
+def normal_path(path: str) -> str | None:
+    """`path` without `//`, `.` and `..`, or None when it is not an absolute path that can be judged."""
+    if not path.startswith("/") or "\0" in path:
+        return None
+    normal = normpath(path)
+    return normal[1:] if normal.startswith("//") else normal

@@ -1,0 +1,221 @@
+"""decide(): may this call run? A pure function of the call, the rules, the mode and the place.
+
+    deny rules ▸ ask rules and must-ask ▸ mode ▸ allow rules ▸ ask
+
+Hooks come before and a person's answer after; both are the runtime's. What cannot be judged is asked about, and what nobody
+can be asked about is denied there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from toolwright.types import PermissionBehavior, PermissionMode
+
+from .calls import Call, Place, normal_path
+from .commands import allowed_by, forbidden_by
+from .patterns import glob_matches
+from .protected import is_protected
+from .rules import NAMED_FIELD, Rule
+from .ruleset import RuleIndex, RuleSet
+
+ReasonType: TypeAlias = Literal["rule", "mode", "workingDir", "safetyCheck", "preapproved", "other"]
+_Verdict: TypeAlias = Literal["matches", "differs", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to happen with a call, why, and the rule that decided, if one did."""
+
+    behavior: PermissionBehavior
+    reason: str
+    rule: Rule | None = None
+    reason_type: ReasonType = "other"
+    blocked_path: str | None = None
+    """The path that stood in the way, if one did."""
+
+
+def decide(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) -> Decision:
+    """The decision for `call`. Adding a deny or ask rule never lets more through; a deny rule always wins."""
+    decision = (
+        _forbidden(call, rules, place)
+        or _by_mode(call, mode, place)
+        or _out_of_reach(call, place)
+        or _allowed(call, rules.index("allow"), place)
+        or Decision("ask", f"{call.name} needs permission: no rule allows this call.")
+    )
+    if decision.behavior == "ask" and mode == "dontAsk":
+        reason = f"{decision.reason} (Mode dontAsk denies what would be asked.)"
+        return Decision("deny", reason, decision.rule, "mode", decision.blocked_path)
+    return decision
+
+
+def denies_reading(path: str, *, rules: RuleSet, place: Place) -> Rule | None:
+    """The deny rule that hides `path`: searches leave such files out of what they show."""
+    normal = normal_path(path)
+    return rules.index("deny").reads.covering(normal, place) if normal else None
+
+
+def _forbidden(call: Call, rules: RuleSet, place: Place) -> Decision | None:
+    """Deny rules, then all that asks in every mode."""
+    denied, doubt = _strictest(call, rules.index("deny"), place)
+    if denied:
+        return Decision("deny", f"{call.name} is denied by the rule {denied}.", denied, "rule")
+    asked, also_doubt = _strictest(call, rules.index("ask"), place)
+    if asked:
+        return Decision("ask", f"The rule {asked} asks for permission.", asked, "rule")
+    return _doubtful(call, doubt or also_doubt)
+
+
+def _doubtful(call: Call, doubt: Rule | None) -> Decision | None:
+    if doubt:
+        reason = f"It cannot be told whether the rule {doubt} ({doubt.behavior}) is about this call."
+        return Decision("ask", reason, doubt, "safetyCheck")
+    unclear = next((path for path in (*call.reads, *call.writes) if normal_path(path) is None), None)
+    if unclear is not None:
+        return Decision("ask", f"{unclear!r} is not an absolute path that can be judged.", None, "safetyCheck", unclear)
+    return Decision("ask", f"{call.name} always needs a person's answer.") if call.must_ask else None
+
+
+def _strictest(call: Call, index: RuleIndex, place: Place) -> tuple[Rule | None, Rule | None]:
+    """The rule that is about `call`, and one of which that cannot be told."""
+    doubt: Rule | None = None
+    for rule in index.named(call.name):
+        verdict = _is_about(rule, call)
+        if verdict == "matches":
+            return rule, None
+        doubt = rule if verdict == "unclear" else doubt
+    return _path_rule_about(call, index, place), doubt
+
+
+def _path_rule_about(call: Call, index: RuleIndex, place: Place) -> Rule | None:
+    if not (index.reads or index.edits):
+        return None
+    reads = index.reads.covering  # what may not be read may not be written either
+    found = (reads(path, place) for path in _normal((*call.reads, *call.writes)))
+    written = (index.edits.covering(path, place) for path in _normal(call.writes))
+    return next(filter(None, found), None) or next(filter(None, written), None)
+
+
+def _normal(paths: Iterable[str]) -> Iterable[str]:
+    return (path for path in map(normal_path, paths) if path is not None)
+
+
+def _is_about(rule: Rule, call: Call) -> _Verdict:
+    """Whether a deny or ask rule, whose name fits, is about this call."""
+    if rule.content is None:
+        return "matches"
+    if rule.tool == "Bash":
+        return forbidden_by(rule.content, call.command) if call.command is not None else "unclear"
+    if rule.tool == "WebFetch":
+        return _host_verdict(rule.content, call.hosts)
+    if rule.tool in NAMED_FIELD:
+        return _field_verdict(call, NAMED_FIELD[rule.tool], rule.content)
+    parameter, _, value = rule.content.partition(":")
+    return _field_verdict(call, parameter, value)
+
+
+def _host_verdict(content: str, hosts: tuple[str, ...]) -> _Verdict:
+    if not hosts:
+        return "unclear"
+    return "matches" if any(_is_host(content, host) for host in hosts) else "differs"
+
+
+def _is_host(content: str, host: str) -> bool:
+    wanted, given = content.removeprefix("domain:").lower(), host.lower().rstrip(".")
+    return wanted == "*" or (given.endswith(wanted[1:]) if wanted.startswith("*.") else given == wanted)
+
+
+def _field_verdict(call: Call, name: str, pattern: str) -> _Verdict:
+    value = call.input.get(name)
+    if isinstance(value, (dict, list)):
+        return "unclear"
+    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    return "matches" if value is not None and glob_matches(pattern, text) else "differs"
+
+
+def _by_mode(call: Call, mode: PermissionMode, place: Place) -> Decision | None:
+    match mode:
+        case "bypassPermissions":
+            return Decision("allow", "Mode bypassPermissions allows every call.", reason_type="mode")
+        case "plan" if not call.read_only:
+            return Decision("ask", f"{call.name} changes something, and mode plan only looks.", reason_type="mode")
+        case "acceptEdits" if _is_edit(call) and _obstacle(call, place) is None:
+            return Decision("allow", "Mode acceptEdits allows edits inside the working folders.", reason_type="mode")
+        case _:
+            return None
+
+
+def _is_edit(call: Call) -> bool:
+    return bool(call.writes) and call.command is None and not call.is_mcp and not call.hosts
+
+
+def _obstacle(call: Call, place: Place) -> str | None:
+    """The first path of the call that lies outside the working folders or may not be written unseen."""
+    for path in (*call.reads, *call.writes):
+        normal = normal_path(path)
+        if normal is None or place.root_of(normal) is None:
+            return path
+    return _protected_write(call, place)
+
+
+def _protected_write(call: Call, place: Place) -> str | None:
+    for path in call.writes:
+        normal = normal_path(path)
+        if normal is None or is_protected(normal, place):
+            return path
+    return None
+
+
+def _out_of_reach(call: Call, place: Place) -> Decision | None:
+    """Writes that no allow rule can let through."""
+    path = _protected_write(call, place)
+    if path is None:
+        return None
+    return Decision("ask", f"Writing {path} needs a person's answer: it is a protected path.", None, "safetyCheck", path)
+
+
+def _allowed(call: Call, index: RuleIndex, place: Place) -> Decision | None:
+    named = (rule for rule in index.named(call.name) if _covers(rule, call))
+    rule = next(named, None) or _path_rule_covering(call, index, place)
+    if rule:
+        return Decision("allow", f"The rule {rule} allows it.", rule, "rule")
+    if call.preapproved:
+        return Decision("allow", f"{call.name} was given to the session by its developer.", reason_type="preapproved")
+    return _looking(call, place) if call.read_only and not call.is_mcp and call.reads and call.command is None else None
+
+
+def _looking(call: Call, place: Place) -> Decision:
+    """A built-in tool that only reads files."""
+    path = _obstacle(call, place)
+    if path is None:
+        return Decision("allow", "Reading inside the working folders needs no permission.", reason_type="workingDir")
+    return Decision("ask", f"{path} is outside the working folders.", None, "workingDir", path)
+
+
+def _covers(rule: Rule, call: Call) -> bool:
+    """Whether an allow rule, whose name fits, covers this call entirely."""
+    if rule.content is None:
+        return True
+    if rule.tool == "Bash":
+        return call.command is not None and allowed_by(rule.content, call.command)
+    if rule.tool == "WebFetch":
+        return bool(call.hosts) and all(_is_host(rule.content, host) for host in call.hosts)
+    return rule.tool in NAMED_FIELD and _field_verdict(call, NAMED_FIELD[rule.tool], rule.content) == "matches"
+
+
+def _path_rule_covering(call: Call, index: RuleIndex, place: Place) -> Rule | None:
+    """The path rule that covers every path of a file tool's call: `Edit` for writes, either for reads."""
+    if call.command is not None or call.is_mcp or not (call.reads or call.writes) or not (index.reads or index.edits):
+        return None
+    found: Rule | None = None
+    for path in (*call.reads, *call.writes):
+        normal = normal_path(path)
+        if normal is None or any(character < " " for character in normal):
+            return None
+        found = index.edits.covering(normal, place) or (None if path in call.writes else index.reads.covering(normal, place))
+        if found is None:
+            return None
+    return found

@@ -1,0 +1,58 @@
+"""Paths that no mode but bypass, and no allow rule, lets a tool write without a question.
+
+A file here changes what other programs do later: hooks, editor tasks, shell start-up, the agent's own rules.
+"""
+
+from __future__ import annotations
+
+from unicodedata import normalize
+
+from .calls import Place
+
+FOLDERS = frozenset(
+    ".git .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex".split()  # noqa: SIM905 — a word list reads better
+)
+NESTED_FOLDERS = (".config/git",)
+OPEN_FOLDERS = (".claude/worktrees", ".toolwright/worktrees")
+"""Folders inside protected ones where work goes on as usual."""
+
+FILES = frozenset(
+    """.gitconfig .gitmodules .envrc .npmrc .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml gradle-wrapper.properties
+    maven-wrapper.properties .devcontainer.json .ripgreprc pyrightconfig.json .mcp.json .claude.json
+    .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin .zlogout
+    .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish""".split()  # noqa: SIM905
+)
+FILES_BEGINNING = (".yarnrc", ".pnp.", ".bazel", "lefthook.")
+
+
+def is_protected(path: str, place: Place) -> bool:
+    """Whether writing to the normal, absolute `path` has to be seen by a person."""
+    root = place.root_of(path)
+    # What lies above the session's own folder says nothing about the files in it.
+    inside = path if root is None else path[len(root) :]
+    parts = [_plain(part) for part in inside.split("/") if part]
+    if not parts:
+        return False
+    return _is_protected_file(parts[-1]) or _in_protected_folder(_without_open_folders("/".join(parts)))
+
+
+def _plain(part: str) -> str:
+    """A name as a forgiving file system would take it: any case, any composition, no trailing dots or spaces."""
+    return normalize("NFC", part).casefold().rstrip(". ")
+
+
+def _is_protected_file(name: str) -> bool:
+    return name in FILES or name.startswith(FILES_BEGINNING)
+
+
+def _without_open_folders(path: str) -> str:
+    for folder in OPEN_FOLDERS:
+        before, found, after = f"/{path}".partition(f"/{folder}/")
+        if found:
+            return f"{before}/{after}"
+    return path
+
+
+def _in_protected_folder(path: str) -> bool:
+    around = f"/{path}/"
+    return not FOLDERS.isdisjoint(path.split("/")) or any(f"/{folder}/" in around for folder in NESTED_FOLDERS)

@@ -1,0 +1,209 @@
+"""decide(): the order of its steps, and the laws that hold whatever the rules are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support_permissions import PLACE, bash, judge, mcp, read, write
+from toolwright.permissions import Call, Place, Rule, RuleSet, decide, denies_reading
+from toolwright.types import OptionsError, PermissionMode
+
+STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
+MODES: tuple[PermissionMode, ...] = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto")
+
+
+FUNCTION = Call("weather", {"city": "Oslo"}, preapproved=True)
+
+
+def test_reading_inside_the_working_folders_needs_no_permission() -> None:
+    assert judge(read("/work/app/a.py")).behavior == "allow"
+    assert judge(read("/work/lib/a.py")).reason_type == "workingDir"
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "/work/app-evil/s", "/work/app/../app-evil/s", "/work", "relative.txt", "/a\0b"]
+)
+def test_reading_elsewhere_asks(path: str) -> None:
+    decision = judge(read(path))
+    assert (decision.behavior, decision.blocked_path) == ("ask", path)
+
+
+@pytest.mark.parametrize("call", [write("/work/app/a"), bash("ls"), mcp("mcp__calc__add"), Call("WebFetch", read_only=True)])
+def test_what_no_rule_and_no_mode_allows_is_asked(call: Call) -> None:
+    assert judge(call).behavior == "ask"
+
+
+def test_a_server_that_calls_its_tool_read_only_is_not_believed() -> None:
+    assert judge(replace(mcp("mcp__calc__add"), read_only=True, reads=("/work/app/a",))).behavior == "ask"
+
+
+def test_functions_of_the_developer_run_without_a_question() -> None:
+    assert judge(FUNCTION).reason_type == "preapproved"
+    assert judge(FUNCTION, deny=["weather"]).behavior == "deny"
+    assert judge(FUNCTION, ask=["weather"]).behavior == "ask"
+    assert judge(FUNCTION, "plan").behavior == "ask"
+    assert judge(replace(FUNCTION, read_only=True), "plan").behavior == "allow"
+
+
+def test_the_decision_names_the_rule_that_decided() -> None:
+    decision = judge(bash("npm test"), deny=["Bash(npm:*)"])
+    assert decision.rule == Rule("Bash", "npm:*", "deny", "options")
+    assert "Bash(npm:*)" in decision.reason
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_deny_rule_holds_in_every_mode(mode: PermissionMode) -> None:
+    assert judge(bash("rm -r x"), mode, deny=["Bash(rm:*)"], allow=["Bash"]).behavior == "deny"
+    assert judge(read("/work/app/.env"), mode, deny=["Read(.env)"], allow=["Read"]).behavior == "deny"
+
+
+def test_an_ask_rule_and_a_must_ask_tool_reach_the_person_even_under_bypass() -> None:
+    assert judge(bash("git push"), "bypassPermissions", ask=["Bash(git push:*)"]).behavior == "ask"
+    assert judge(Call("AskUserQuestion", must_ask=True), "bypassPermissions", allow=["AskUserQuestion"]).behavior == "ask"
+
+
+def test_dont_ask_denies_what_would_be_asked_and_still_reads() -> None:
+    assert judge(bash("ls"), "dontAsk").behavior == "deny"
+    assert judge(bash("ls"), "dontAsk", allow=["Bash(ls:*)"]).behavior == "allow"
+    assert judge(read("/work/app/a"), "dontAsk").behavior == "allow"
+    assert judge(Call("AskUserQuestion", must_ask=True), "dontAsk").behavior == "deny"
+
+
+def test_plan_only_looks_whatever_the_allow_rules_say() -> None:
+    assert judge(write("/work/app/a"), "plan", allow=["Write"]).behavior == "ask"
+    assert judge(read("/work/app/a"), "plan").behavior == "allow"
+    assert judge(replace(bash("ls"), read_only=True), "plan", allow=["Bash(ls)"]).behavior == "allow"
+
+
+def test_accept_edits_allows_edits_inside_the_working_folders_only() -> None:
+    assert judge(write("/work/lib/a"), "acceptEdits").behavior == "allow"
+    assert judge(write("/etc/a"), "acceptEdits").behavior == "ask"
+    assert judge(replace(write("/work/app/a"), reads=("/etc/a",)), "acceptEdits").behavior == "ask"
+    assert judge(replace(write("/work/app/a"), is_mcp=True), "acceptEdits").behavior == "ask"
+    assert judge(replace(bash("touch a"), writes=("/work/app/a",)), "acceptEdits").behavior == "ask"
+
+
+PROTECTED = [
+    *(
+        "/work/app/.git/hooks/pre-commit",
+        "/work/app/.GIT/config",
+        "/work/app/.git./config",
+        "/work/app/sub/.claude/settings.json",
+    ),
+    *("/work/app/.bashrc", "/work/app/.config/git/config", "/work/app/.yarnrc.yml", "/work/app/.mcp.json", "/work/app/.vscode"),
+    *("/work/app/.toolwright/settings.json", "/work/app/x/.claude/worktrees", "/home/ada/.zshrc"),
+]
+
+
+@pytest.mark.parametrize("path", PROTECTED)
+def test_protected_paths_are_written_only_under_bypass_or_with_an_answer(path: str) -> None:
+    decision = judge(write(path), "acceptEdits", allow=["Write", "Edit(//**)"])
+    assert (decision.behavior, decision.reason_type) == ("ask", "safetyCheck")
+    assert judge(write(path), "bypassPermissions").behavior == "allow"
+
+
+def test_names_above_the_working_folder_and_worktrees_inside_protect_nothing() -> None:
+    inside = Place("/home/ada/.claude/worktrees/fix")
+    assert judge(write("/home/ada/.claude/worktrees/fix/a.py"), "acceptEdits", inside).behavior == "allow"
+    assert judge(write("/work/app/.claude/worktrees/fix/a.py"), "acceptEdits").behavior == "allow"
+    assert judge(write("/work/app/.claude/worktrees/fix/.git/config"), "acceptEdits").behavior == "ask"
+
+
+def test_a_path_that_cannot_be_judged_is_asked_about_even_under_bypass() -> None:
+    assert judge(read("secret"), "bypassPermissions", deny=["Read(secret)"]).behavior == "ask"
+
+
+def test_both_ends_of_a_link_count() -> None:
+    through_link = Call("Read", reads=("/work/app/l/k", "/secret/k"), read_only=True)
+    assert judge(through_link, deny=["Read(//secret/**)"]).behavior == "deny"
+    assert judge(through_link).behavior == "ask"
+    assert judge(through_link, allow=["Read(l/**)"]).behavior == "ask"
+    assert judge(through_link, allow=["Read(l/**)", "Read(//secret/**)"]).behavior == "allow"
+
+
+def test_searches_can_ask_what_is_hidden() -> None:
+    rules = RuleSet.parse(deny=["Read(.env)", "Read(./private/**)"])
+    assert denies_reading("/work/app/x/.env", rules=rules, place=PLACE)
+    assert denies_reading("/work/app/private/a", rules=rules, place=PLACE)
+    assert denies_reading("/work/app/a", rules=rules, place=PLACE) is None
+
+
+CALLS = [
+    read("/work/app/src/a.py"),
+    read("/etc/passwd"),
+    write("/work/app/src/a.py"),
+    write("/work/app/.git/config"),
+    bash("npm run build"),
+    bash("npm run build && rm -r x"),
+    bash('echo "$(rm x)"'),
+    mcp("mcp__calc__add", a=1),
+    Call("WebFetch", {"url": "https://example.com/x"}, hosts=("example.com",), read_only=True),
+    FUNCTION,
+]
+RULES = [
+    *("Read", "Edit", "Write", "Bash", "WebFetch", "weather", "mcp__calc", "mcp__calc__*", "mcp__calc__add", "Read(src/**)"),
+    *(
+        "Read(//etc/*)",
+        "Edit(*.py)",
+        "Read(~/x)",
+        "Bash(npm run build)",
+        "Bash(npm:*)",
+        "Bash(rm *)",
+        "WebFetch(domain:example.com)",
+    ),
+]
+rules = st.lists(
+    st.builds(lambda text, behavior: (text, behavior), st.sampled_from(RULES), st.sampled_from(["allow", "ask", "deny"])),
+    max_size=8,
+)
+
+
+def rule_set(pairs: list[tuple[str, str]]) -> RuleSet:
+    def texts(kind: str) -> list[str]:
+        return [text for text, behavior in pairs if behavior == kind]
+
+    return RuleSet.parse(allow=texts("allow"), ask=texts("ask"), deny=texts("deny"))
+
+
+@settings(deadline=None)
+@given(pairs=rules, call=st.sampled_from(CALLS), mode=st.sampled_from(MODES), data=st.data())
+def test_order_of_rules_is_irrelevant(
+    pairs: list[tuple[str, str]], call: Call, mode: PermissionMode, data: st.DataObject
+) -> None:
+    shuffled = data.draw(st.permutations(pairs))
+    assert decide(call, rules=rule_set(pairs), mode=mode, place=PLACE) == decide(
+        call, rules=rule_set(shuffled), mode=mode, place=PLACE
+    )
+
+
+@settings(deadline=None)
+@given(pairs=rules, extra=st.sampled_from(RULES), call=st.sampled_from(CALLS), mode=st.sampled_from(MODES))
+def test_adding_a_deny_or_ask_rule_never_widens(
+    pairs: list[tuple[str, str]], extra: str, call: Call, mode: PermissionMode
+) -> None:
+    before = decide(call, rules=rule_set(pairs), mode=mode, place=PLACE)
+    for behavior in ("deny", "ask"):
+        after = decide(call, rules=rule_set([*pairs, (extra, behavior)]), mode=mode, place=PLACE)
+        assert STRICTNESS[after.behavior] >= STRICTNESS[before.behavior]
+
+
+@settings(deadline=None)
+@given(pairs=rules, call=st.sampled_from(CALLS), mode=st.sampled_from(MODES))
+def test_deny_always_wins(pairs: list[tuple[str, str]], call: Call, mode: PermissionMode) -> None:
+    assert decide(call, rules=rule_set([*pairs, (call.name, "deny")]), mode=mode, place=PLACE).behavior == "deny"
+
+
+@settings(deadline=None)
+@given(text=st.text(max_size=30), behavior=st.sampled_from(["allow", "ask", "deny"]))
+def test_any_text_is_a_rule_or_a_typed_error(text: str, behavior: str) -> None:
+    for written in (text, f"Bash({text})", f"Read({text})", f"Edit({text})", f"mcp__a__{text}"):
+        try:
+            rules = rule_set([(written, behavior)])
+        except OptionsError:
+            continue
+        for call in CALLS:
+            decide(call, rules=rules, mode="default", place=PLACE)

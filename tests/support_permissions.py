@@ -1,0 +1,37 @@
+"""Short ways to write a permission question in a test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict, Unpack
+
+from toolwright.permissions import Call, Decision, Place, RuleSet, decide
+from toolwright.types import PermissionMode
+
+PLACE = Place("/work/app", ("/work/lib",), "/home/ada")
+
+
+class RuleTexts(TypedDict, total=False):
+    allow: Sequence[str]
+    ask: Sequence[str]
+    deny: Sequence[str]
+
+
+def judge(call: Call, mode: PermissionMode = "default", place: Place = PLACE, **rules: Unpack[RuleTexts]) -> Decision:
+    return decide(call, rules=RuleSet.parse(**rules), mode=mode, place=place)
+
+
+def read(path: str) -> Call:
+    return Call("Read", {"file_path": path}, reads=(path,), read_only=True)
+
+
+def write(path: str) -> Call:
+    return Call("Write", {"file_path": path}, writes=(path,))
+
+
+def bash(command: str) -> Call:
+    return Call("Bash", {"command": command}, command=command)
+
+
+def mcp(name: str, **values: object) -> Call:
+    return Call(name, values, is_mcp=True)
