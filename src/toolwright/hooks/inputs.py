@@ -1,0 +1,117 @@
+"""What a hook is told: one function per event, each giving the dict that goes to callbacks as it is.
+
+Knows the shape of the inputs, not the session they come from: that is handed over as a `Scene`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MATCHED_FIELD: Mapping[str, str] = {
+    "PreToolUse": "tool_name",
+    "PostToolUse": "tool_name",
+    "PostToolUseFailure": "tool_name",
+    "PermissionRequest": "tool_name",
+    "SessionStart": "source",
+    "SessionEnd": "reason",
+    "Notification": "notification_type",
+    "SubagentStart": "agent_type",
+    "SubagentStop": "agent_type",
+    "PreCompact": "trigger",
+}
+"""The field of an event's input that its matchers are about; events not named here are for every hook."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What all events of a moment share."""
+
+    session_id: str
+    transcript_path: str
+    cwd: str
+    permission_mode: str | None = None
+    prompt_id: str | None = None
+    effort: str | None = None
+    agent_id: str | None = None
+    agent_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The call a tool event is about. `mcp_server` is the server's name, for a server's tool."""
+
+    name: str
+    input: dict[str, Any]
+    tool_use_id: str
+    mcp_server: str | None = None
+
+
+def pre_tool_use(scene: Scene, call: ToolCall) -> dict[str, Any]:
+    return _tool_event(scene, "PreToolUse", call) | {"tool_use_id": call.tool_use_id}
+
+
+def post_tool_use(scene: Scene, call: ToolCall, *, tool_response: Any, duration_ms: int) -> dict[str, Any]:
+    result = {"tool_response": tool_response, "tool_use_id": call.tool_use_id, "duration_ms": duration_ms}
+    return _tool_event(scene, "PostToolUse", call) | result
+
+
+def post_tool_use_failure(
+    scene: Scene, call: ToolCall, *, error: str, is_interrupt: bool = False, duration_ms: int = 0
+) -> dict[str, Any]:
+    failure = {"error": error, "is_interrupt": is_interrupt, "duration_ms": duration_ms}
+    return _tool_event(scene, "PostToolUseFailure", call) | {"tool_use_id": call.tool_use_id} | failure
+
+
+def permission_request(scene: Scene, call: ToolCall, *, suggestions: list[dict[str, Any]]) -> dict[str, Any]:
+    """`suggestions` are permission updates in the wire's shape. This event carries no tool_use_id."""
+    return _tool_event(scene, "PermissionRequest", call) | {"permission_suggestions": suggestions}
+
+
+def user_prompt_submit(scene: Scene, *, prompt: str) -> dict[str, Any]:
+    return _event(scene, "UserPromptSubmit", with_mode=True) | {"prompt": prompt}
+
+
+def stop(scene: Scene, *, stop_hook_active: bool, last_assistant_message: str | None = None) -> dict[str, Any]:
+    payload = _event(scene, "Stop", with_mode=True) | {"stop_hook_active": stop_hook_active}
+    if last_assistant_message is not None:
+        payload["last_assistant_message"] = last_assistant_message
+    return payload | {"background_tasks": [], "session_crons": []}
+
+
+def session_start(scene: Scene, *, source: str, model: str | None = None) -> dict[str, Any]:
+    """`source` is one of startup, resume, clear, compact."""
+    return _event(scene, "SessionStart") | {"source": source} | ({"model": model} if model else {})
+
+
+def session_end(scene: Scene, *, reason: str) -> dict[str, Any]:
+    return _event(scene, "SessionEnd") | {"reason": reason}
+
+
+def notification(scene: Scene, *, message: str, notification_type: str, title: str | None = None) -> dict[str, Any]:
+    payload = _event(scene, "Notification") | {"message": message, "notification_type": notification_type}
+    return payload | ({"title": title} if title else {})
+
+
+def _event(scene: Scene, name: str, *, with_mode: bool = False) -> dict[str, Any]:
+    payload: dict[str, Any] = {
+        "session_id": scene.session_id,
+        "transcript_path": scene.transcript_path,
+        "cwd": scene.cwd,
+        "hook_event_name": name,
+    }
+    if scene.prompt_id is not None:
+        payload["prompt_id"] = scene.prompt_id
+    if with_mode and scene.permission_mode is not None:
+        payload["permission_mode"] = scene.permission_mode
+    return payload
+
+
+def _tool_event(scene: Scene, name: str, call: ToolCall) -> dict[str, Any]:
+    payload = _event(scene, name, with_mode=True)
+    if scene.effort is not None:
+        payload["effort"] = {"level": scene.effort}
+    optional = {"agent_id": scene.agent_id, "agent_type": scene.agent_type, "mcp_server": call.mcp_server}
+    payload.update((key, value) for key, value in optional.items() if value is not None)
+    return payload | {"tool_name": call.name, "tool_input": call.input}
