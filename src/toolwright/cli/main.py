@@ -1,0 +1,164 @@
+"""The entry point: reads the command line and starts what it asks for.
+
+Everything is imported where it is needed, so that --version and --help answer at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolwright._version import COMPATIBLE_CLI_VERSION, __version__
+
+if TYPE_CHECKING:
+    from toolwright.cli.flags import CommandLine
+    from toolwright.cli.running import Stopping
+    from toolwright.types import ClaudeAgentOptions
+
+STDIN, STDOUT = 0, 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    from toolwright.cli.failures import EXIT_OUTPUT_CLOSED, EXIT_USAGE, complain
+    from toolwright.cli.flags import UsageError
+    from toolwright.cli.plain_output import OutputClosed
+
+    try:
+        return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+    except UsageError as error:
+        complain(str(error))
+        return EXIT_USAGE
+    except OutputClosed:
+        return EXIT_OUTPUT_CLOSED
+    except KeyboardInterrupt:
+        return 130
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments in (["-v"], ["--version"]):
+        return _show(_version("--version" in arguments))
+    if arguments[:1] == ["demo"]:
+        from toolwright.cli.demo import demo_command
+
+        return demo_command(arguments[1:])
+    from toolwright.cli.flags import parse
+
+    line = parse(arguments)
+    if line.values.get("version"):
+        return _show(_version("--version" in arguments))
+    if line.values.get("help"):
+        return _show_help()
+    return _start(line)
+
+
+def _version(for_people: bool) -> str:
+    """`-v` is what SDKs call: they look for the protocol's version at the beginning."""
+    if for_people:
+        return f"toolwright {__version__} (protocol {COMPATIBLE_CLI_VERSION})\n"
+    return f"{COMPATIBLE_CLI_VERSION} (toolwright {__version__})\n"
+
+
+def _show(text: str) -> int:
+    from toolwright.cli.plain_output import write_now
+
+    write_now(STDOUT, text)
+    return 0
+
+
+def _show_help() -> int:
+    from shutil import get_terminal_size
+
+    from toolwright.cli.help import help_text
+
+    return _show(help_text(min(max(get_terminal_size().columns, 60), 100)))
+
+
+def _start(line: CommandLine) -> int:
+    from toolwright.cli.options import options_from_flags
+
+    streams_in = line.values.get("input-format") == "stream-json"
+    if streams_in:
+        _refuse_in_stream_mode(line)
+    elif _is_bare(line) and os.isatty(STDIN):
+        return _show_short_usage()
+    elif not line.values.get("print"):
+        _refuse_mistyped_command(line.words)
+    options = options_from_flags(line.values, os.environ)
+    return _converse(line, options) if streams_in else _ask(line, options)
+
+
+def _is_bare(line: CommandLine) -> bool:
+    return not line.words and not line.values
+
+
+def _show_short_usage() -> int:
+    from toolwright.cli.help import SHORT_USAGE
+
+    return _show(SHORT_USAGE)
+
+
+def _refuse_in_stream_mode(line: CommandLine) -> None:
+    from toolwright.cli.flags import UsageError
+
+    if line.values.get("output-format") != "stream-json":
+        raise UsageError("--input-format stream-json needs --output-format stream-json")
+    if any(line.words):
+        raise UsageError("with --input-format stream-json prompts come as frames on stdin, not as an argument")
+
+
+def _refuse_mistyped_command(words: Sequence[str]) -> None:
+    """`toolwright demmo` is more likely a slip than a question; `-p demmo` asks it all the same."""
+    from difflib import get_close_matches
+
+    from toolwright.cli.flags import UsageError
+
+    near = get_close_matches(words[0], ["demo"], n=1, cutoff=0.7) if len(words) == 1 else []
+    if near:
+        raise UsageError(f"unknown command {words[0]!r} (did you mean {near[0]}? to ask it as a prompt: -p {words[0]})")
+
+
+def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
+    from toolwright.cli.ask import ask, read_prompt
+    from toolwright.cli.failures import EXIT_USAGE, complain
+    from toolwright.cli.running import run
+    from toolwright.cli.wire import FrameOutput
+
+    async def work(stopping: Stopping) -> int:
+        prompt = await read_prompt(line.words, STDIN)
+        if not prompt:
+            if _is_bare(line):
+                return _show_short_usage()
+            complain('no prompt: give it as an argument (toolwright -p "…") or on stdin')
+            return EXIT_USAGE
+        output = FrameOutput(STDOUT, stopping.output_closed)
+        stopping.before = output.abandon
+        output_format = line.values.get("output-format", "text")
+        return await ask(lambda: _open_session(options), prompt, output=output, output_format=output_format)
+
+    return run(work, debug=_debug(line.values))
+
+
+async def _open_session(options: ClaudeAgentOptions) -> Any:
+    from toolwright.runtime.assemble import open_session
+
+    return open_session(options)
+
+
+def _converse(line: CommandLine, options: ClaudeAgentOptions) -> int:
+    from toolwright.cli.converse import converse
+    from toolwright.cli.running import run
+    from toolwright.cli.wire import FrameOutput
+    from toolwright.runtime.served import serve
+
+    async def work(stopping: Stopping) -> int:
+        output = FrameOutput(STDOUT, stopping.output_closed)
+        stopping.before = output.abandon
+        return await converse(lambda read, write: serve(options, read, write), stdin=STDIN, output=output)
+
+    return run(work, debug=_debug(line.values))
+
+
+def _debug(values: dict[str, Any]) -> bool:
+    return bool(values.get("debug") or values.get("debug-to-stderr"))

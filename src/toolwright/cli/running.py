@@ -1,0 +1,66 @@
+"""Runs one piece of work to its exit code, and ends it in good order on Ctrl-C, SIGTERM or a closed output.
+
+The work is cancelled, closes its session and is waited for. A second Ctrl-C is Python's own: it ends the process at once.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Awaitable, Callable
+
+import anyio
+from anyio.abc import TaskStatus
+
+from toolwright.cli.failures import EXIT_FAILED, EXIT_OUTPUT_CLOSED, complain_about
+
+
+class Stopping:
+    """How work is told to end: `stop(code)` cancels it and fixes the exit code; `before` runs first, if set."""
+
+    def __init__(self, scope: anyio.CancelScope) -> None:
+        self._scope = scope
+        self.code: int | None = None
+        self.before: Callable[[], None] | None = None
+
+    def stop(self, code: int) -> None:
+        if self.code is None:
+            self.code = code
+            if self.before is not None:
+                self.before()
+            self._scope.cancel()
+
+    def output_closed(self) -> None:
+        self.stop(EXIT_OUTPUT_CLOSED)
+
+
+Work = Callable[[Stopping], Awaitable[int]]
+
+
+def run(work: Work, *, debug: bool = False) -> int:
+    return anyio.run(_supervise, work, debug)
+
+
+async def _supervise(work: Work, debug: bool) -> int:
+    async with anyio.create_task_group() as group:
+        stopping = Stopping(group.cancel_scope)
+        await group.start(_stop_on_signals, stopping)
+        code = await _outcome(work, stopping, debug)
+        group.cancel_scope.cancel()
+    return code if stopping.code is None else stopping.code
+
+
+async def _outcome(work: Work, stopping: Stopping, debug: bool) -> int:
+    try:
+        return await work(stopping)
+    except Exception as error:  # noqa: BLE001 — the outermost boundary: it becomes a line on stderr and an exit code
+        if stopping.code is None:
+            complain_about(error, debug=debug)
+        return EXIT_FAILED
+
+
+async def _stop_on_signals(stopping: Stopping, *, task_status: TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for number in signals:
+            stopping.stop(128 + number)
+            return
