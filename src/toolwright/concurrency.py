@@ -121,5 +121,8 @@ def spawn(work: Callable[[], Awaitable[None]], *, name: str) -> OwnedTask:
     else:
         import asyncio
 
-        task._keep_alive = asyncio.get_running_loop().create_task(task._run(work), name=name)
+        native = asyncio.get_running_loop().create_task(task._run(work), name=name)
+        # A loop that shuts down cancels tasks that never ran a step: their owner must not wait for ever.
+        native.add_done_callback(lambda _: task._done.set())
+        task._keep_alive = native
     return task
