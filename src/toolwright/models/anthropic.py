@@ -7,6 +7,7 @@ Every failure leaves as a `ModelError`, whose text never holds the key.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -167,8 +168,8 @@ class _EventReader:
         chunk = await self._next_chunk()
         if not chunk:
             raise self._error("The answer broke off: the stream ended without message_stop.", "truncated", not self._started)
+        self._fresh = False
         events = self._read(chunk)
-        self._fresh = any(event["type"] != "ping" for event in events)
         if self.finished:
             await self._answer.finish()
         return events
@@ -178,7 +179,7 @@ class _EventReader:
 
         After a real event the connection's own read timeout, which is the same idle time, does this without a scope of ours.
         """
-        now = anyio.current_time()
+        now = monotonic()
         if self._fresh:
             self._silent_since = now
             return await self._answer.next_chunk()
@@ -197,8 +198,12 @@ class _EventReader:
                 if event is None:
                     continue
                 events.append(event)
-                self._started = self._started or event["type"] == "content_block_start"
-                if event["type"] == "message_stop":
+                kind = event["type"]
+                if kind != "ping":
+                    self._fresh = True
+                if kind == "content_block_start":
+                    self._started = True
+                elif kind == "message_stop":
                     self.finished = True
                     break
         except ModelError as error:
@@ -208,7 +213,7 @@ class _EventReader:
     def _decode(self, sent: ServerEvent) -> Event | None:
         try:
             event = _decode(sent.data)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             if sent.event != "error":
                 raise self._error(
                     f"The model server sent a {sent.event!r} event that is not JSON: {error}", "server_error", True

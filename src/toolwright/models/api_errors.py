@@ -107,7 +107,7 @@ def _seconds_until(date: str) -> float | None:
 def _error_object(body: bytes) -> dict[str, Any]:
     try:
         parsed = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
     found = parsed.get("error", parsed) if isinstance(parsed, dict) else {}
     if isinstance(found, str):

@@ -156,9 +156,9 @@ def _encode_safely(value: Any) -> bytes:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Half a UTF-16 pair (a file name, a cut string) has no UTF-8: it becomes the replacement character."""
+    """Half a UTF-16 pair (a file name, a cut string) has no UTF-8: it becomes U+FFFD; a whole pair becomes its character."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping):
         return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

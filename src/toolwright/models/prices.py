@@ -149,7 +149,7 @@ def _merged(path: str, _changed: int) -> PriceFile:
     """Ours with the file at `path` over it. `_changed` makes a changed file be read again."""
     try:
         extra = msgspec.json.decode(Path(path).read_bytes(), type=PriceFile)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError) as error:
         raise PricesError(f"{PRICES_VARIABLE}={path} cannot be used: {error}") from error
     own = _own()
     return PriceFile({**own.models, **extra.models}, {**own.web_search_per_1000, **extra.web_search_per_1000})

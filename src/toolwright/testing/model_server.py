@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from toolwright.testing.steps import Action, Cut, Pause, Raw, ReceivedRequest, Reset, Stall, Status, Step
+from toolwright.testing.steps import Action, Chooser, Cut, Pause, Raw, ReceivedRequest, Reset, Stall, Status, Step
 
 if TYPE_CHECKING:
     import asyncio
@@ -105,11 +105,9 @@ def _resolve(step: Step, request: ReceivedRequest) -> Raw:
     return _resolve(step(request), request)
 
 
-def _chooser(script: Script, repeat: bool) -> Callable[[ReceivedRequest], Step]:
+def _chooser(script: Script, repeat: bool) -> Chooser:
     if isinstance(script, Mapping):
-        by_path = {path: _chooser(steps, repeat) for path, steps in script.items()}
-        missing: Step = Status(404, body=b"the script has nothing for this path")
-        return lambda request: by_path.get(request.path.partition("?")[0], lambda _: missing)(request)
+        return _by_path({path: _chooser(steps, repeat) for path, steps in script.items()})
     if not isinstance(script, Sequence):
         step = script
         return lambda _: step
@@ -124,6 +122,14 @@ def _chooser(script: Script, repeat: bool) -> Callable[[ReceivedRequest], Step]:
         return step
 
     return take_next
+
+
+def _by_path(choosers: Mapping[str, Chooser]) -> Chooser:
+    def choose(request: ReceivedRequest, /) -> Step:
+        chooser = choosers.get(request.path.partition("?")[0])
+        return Status(404, body=b"the script has nothing for this path") if chooser is None else chooser(request)
+
+    return choose
 
 
 def _render(raw: Raw) -> list[bytes | Action]:

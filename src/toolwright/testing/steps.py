@@ -6,10 +6,10 @@ A step is an answer in bytes (`Raw`), a refusal (`Status`), or a function that l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -81,7 +81,12 @@ class ReceivedRequest:
         return msgspec.json.decode(self.raw) if self.raw else None
 
 
-Chooser: TypeAlias = Callable[[ReceivedRequest], "Step"]
+class Chooser(Protocol):
+    """A function that looks at a request and says what to do with it."""
+
+    def __call__(self, request: ReceivedRequest, /) -> Step: ...
+
+
 Step: TypeAlias = Raw | Status | Chooser
 
 
