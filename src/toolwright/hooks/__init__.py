@@ -6,8 +6,9 @@ runner     calls them, each within its time
 outcome    what they said, merged into one answer
 """
 
+from . import inputs
 from .inputs import MATCHED_FIELD, Scene, ToolCall
 from .outcome import HookDecision, HookOutcome
 from .runner import HookFailure, HookRunner
 
-__all__ = ["HookRunner", "HookOutcome", "HookDecision", "HookFailure", "Scene", "ToolCall", "MATCHED_FIELD"]
+__all__ = ["inputs", "HookRunner", "HookOutcome", "HookDecision", "HookFailure", "Scene", "ToolCall", "MATCHED_FIELD"]

@@ -152,7 +152,9 @@ class RpcToolServer:
         await self._deliver({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     async def list_tools(self) -> list[ServedTool]:
-        """Every page of the server's list. Raises `ToolServerError`."""
+        """Every page of the server's list; shakes hands first if that has not been done. Raises `ToolServerError`."""
+        if not self.protocol_version:
+            await self.connect()
         tools: list[ServedTool] = []
         cursors: set[str] = set()
         params: dict[str, Any] = {}

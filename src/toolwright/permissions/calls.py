@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from posixpath import normpath
 from typing import Any
@@ -18,7 +17,7 @@ class Call:
 
     name: str
     """The canonical tool name; aliases are resolved before."""
-    input: Mapping[str, Any] = field(default_factory=dict)
+    input: dict[str, Any] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     command: str | None = None

@@ -92,7 +92,7 @@ async def list_served_tools(servers: Mapping[str, ToolServer]) -> list[Tool]:
 
     Raises ValueError for two servers with one prefix, or whatever a server raises that cannot list its tools.
     """
-    _check_prefixes(servers)
+    check_prefixes(servers)
     listed: dict[str, list[ServedTool] | Exception] = {}
     async with anyio.create_task_group() as group:
         for name, server in servers.items():
@@ -129,7 +129,7 @@ async def _list_into(listed: dict[str, list[ServedTool] | Exception], name: str,
         listed[name] = error
 
 
-def _check_prefixes(servers: Mapping[str, ToolServer]) -> None:
+def check_prefixes(servers: Mapping[str, ToolServer]) -> None:
     taken: dict[str, str] = {}
     for name in servers:
         other = taken.setdefault(server_prefix(name), name)

@@ -48,6 +48,12 @@ class ToolDefinition(Protocol):
     def handler(self) -> Callable[..., Any]: ...
 
 
+class ModelObject(Protocol):
+    """A model given as an object instead of by its name, such as a `ScriptedModel`."""
+
+    def stream(self, request: Any) -> Any: ...
+
+
 ToolChoice: TypeAlias = str | Callable[..., Any] | ToolDefinition
 """One entry of the option `tools`: a built-in tool's name, a Python function, or what `@tool` made of one."""
 
@@ -92,8 +98,8 @@ class ClaudeAgentOptions:
     disallowed_tools: list[str] = field(default_factory=list)
     """A bare name takes the tool away; a rule with content refuses the calls that match it."""
 
-    model: str | None = None
-    """The model's name: `claude-…`, `openai:…`, `scripted:…`."""
+    model: str | ModelObject | None = None
+    """The model's name (`claude-…`, `openai:…`, `scripted:…`), or an object that is a model."""
 
     fallback_model: str | None = None
     """The model to use when the first one is overloaded."""

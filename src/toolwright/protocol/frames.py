@@ -1,0 +1,99 @@
+"""The frames a session gives out, one function each: plain JSON objects, ready for a wire or for `parse_message`.
+
+Only shapes live here; when a frame is sent is the runtime's business.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+Frame = dict[str, Any]
+
+
+def new_uuid() -> str:
+    """A random UUID; a third of the cost of `str(uuid.uuid4())`, and every frame has one."""
+    digits = os.urandom(16).hex()
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
+
+
+def timestamp() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def system(subtype: str, session_id: str, **fields: Any) -> Frame:
+    return {"type": "system", "subtype": subtype, "session_id": session_id, "uuid": new_uuid(), **fields}
+
+
+def session_state(state: str, session_id: str) -> Frame:
+    """For hosts that show a state light; SDKs swallow frames marked `sdk_host_only`."""
+    return system("session_state_changed", session_id, state=state, sdk_host_only=True)
+
+
+def assistant(
+    block: dict[str, Any], *, session_id: str, message: dict[str, Any], uuid: str, request_id: str | None = None
+) -> Frame:
+    """One content block of an answer. `message` holds id, model and usage; every block of an answer shares them."""
+    frame: Frame = {
+        "type": "assistant",
+        "message": {
+            "id": message["id"],
+            "type": "message",
+            "role": "assistant",
+            "model": message["model"],
+            "content": [block],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": message["usage"],
+        },
+        "parent_tool_use_id": None,
+        "session_id": session_id,
+        "uuid": uuid,
+        "timestamp": timestamp(),
+    }
+    if request_id:
+        frame["request_id"] = request_id
+    return frame
+
+
+def api_error(text: str, *, session_id: str, error: str, status: int | None) -> Frame:
+    """A failed request, as an answer that no model gave."""
+    message = {"id": new_uuid(), "model": "<synthetic>", "usage": {"input_tokens": 0, "output_tokens": 0}}
+    frame = assistant({"type": "text", "text": text}, session_id=session_id, message=message, uuid=new_uuid())
+    frame["error"] = error
+    frame["is_api_error_message"] = True
+    if status is not None:
+        frame["api_error_status"] = status
+    return frame
+
+
+def user(content: Any, *, session_id: str, uuid: str | None = None, **fields: Any) -> Frame:
+    return {
+        "type": "user",
+        "message": {"role": "user", "content": content},
+        "parent_tool_use_id": None,
+        "session_id": session_id,
+        "uuid": uuid or new_uuid(),
+        "timestamp": timestamp(),
+        **fields,
+    }
+
+
+def tool_result(block: dict[str, Any], *, session_id: str, uuid: str, structured: Any) -> Frame:
+    return user([block], session_id=session_id, uuid=uuid, tool_use_result=structured)
+
+
+def synthetic_user(text: str, *, session_id: str) -> Frame:
+    """A text that the runtime itself put into the conversation."""
+    return user([{"type": "text", "text": text}], session_id=session_id, isSynthetic=True)
+
+
+def stream_event(event: dict[str, Any], *, session_id: str) -> Frame:
+    return {
+        "type": "stream_event",
+        "event": event,
+        "session_id": session_id,
+        "parent_tool_use_id": None,
+        "uuid": new_uuid(),
+    }

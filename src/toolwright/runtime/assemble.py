@@ -1,0 +1,316 @@
+"""Options → a session. The only file that knows every room; options stop here, each room gets its own arguments."""
+
+from __future__ import annotations
+
+import os
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from toolwright.hooks import HookFailure, HookRunner, Scene
+from toolwright.mcp.base import ToolServer
+from toolwright.mcp.server import InProcessServer, tool_server_of
+from toolwright.models.registry import ResolvedModel, resolve
+from toolwright.models.retry import RetryPolicy, with_retries
+from toolwright.permissions import Place, RuleSet
+from toolwright.runtime import checks
+from toolwright.runtime.conversation import Conversation, Limits, Sampling
+from toolwright.runtime.gate import Gate
+from toolwright.runtime.ledger import Ledger
+from toolwright.runtime.resume import begin
+from toolwright.runtime.seams import Host
+from toolwright.runtime.served_tools import ServedToolAdapter
+from toolwright.runtime.session import LocalSession, Parts
+from toolwright.runtime.structured_output import StructuredOutput
+from toolwright.runtime.system_prompt import system_prompt
+from toolwright.runtime.tool_calls import ToolRunner
+from toolwright.runtime.toolbox import Toolbox
+from toolwright.sessions import config_dir
+from toolwright.settings import InlineSettings, read_inline
+from toolwright.tools.base import Tool
+from toolwright.tools.registry import builtin_tools, canonical_name
+from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionMode
+from toolwright.workspace import BadPath, Workspace
+
+MOST_RETRIES = 15
+REPLAY_FLAG = "replay-user-messages"
+
+
+def open_session(options: ClaudeAgentOptions, *, host: Host | None = None, tells_state: bool = False) -> LocalSession:
+    """A session that has not started. Wrong options raise `OptionsError` here, before anything happens."""
+    checks.check(options)
+    chosen = host if host is not None else local_host(options)
+
+    async def build(session: LocalSession) -> Parts:
+        return await assemble(options, chosen, session)
+
+    return LocalSession(build, tells_state=tells_state)
+
+
+def local_host(options: ClaudeAgentOptions) -> Host:
+    """The host that the options themselves describe: the caller's own functions."""
+    hooks = {str(event): list(matchers) for event, matchers in (options.hooks or {}).items()}
+    return Host(options.can_use_tool, hooks, tool_servers(options))
+
+
+def tool_servers(options: ClaudeAgentOptions) -> dict[str, ToolServer]:
+    if not isinstance(options.mcp_servers, Mapping):
+        raise OptionsError("mcp_servers: files are not supported in this version; give a dict of in-process servers")
+    return {name: tool_server(name, config) for name, config in options.mcp_servers.items()}
+
+
+def tool_server(name: str, config: Any) -> ToolServer:
+    kind = config.get("type", "stdio") if isinstance(config, Mapping) else type(config).__name__
+    if kind != "sdk":
+        raise OptionsError(
+            f"mcp_servers[{name!r}]: servers of type {kind!r} are not supported in this version; use create_sdk_mcp_server()"
+        )
+    try:
+        return tool_server_of(name, config)
+    except TypeError as error:
+        raise OptionsError(str(error)) from None
+
+
+async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSession) -> Parts:
+    """Put the rooms together."""
+    cwd = working_directory(options.cwd)
+    settings = read_inline(options.settings, cwd)
+    env: Mapping[str, str] = ChainMap(options.env, settings.env, os.environ)
+    diagnose(options, settings)
+    beginning = begin(options, env, cwd)
+    workspace = open_workspace(options, settings, env, cwd)
+    mode = starting_mode(options, settings, env)
+    functions = await own_functions(options)
+    structured = structured_output(options)
+    own = (*chosen_builtins(options), *functions, *([structured] if structured else []))
+    toolbox = Toolbox(own, host.tool_servers)
+    await toolbox.connect()
+    gate = Gate(
+        rule_set(options, settings),
+        mode,
+        can_use_tool=host.can_use_tool,
+        place=lambda: Place(workspace.home, workspace.roots, env.get("HOME")),
+        add_directories=lambda directories: add_directories(workspace, directories),
+        waiting=session.waiting_for_person,
+    )
+
+    def scene() -> Scene:
+        return Scene(
+            beginning.session_id,
+            str(beginning.journal.path),
+            workspace.cwd,
+            permission_mode=gate.mode,
+            prompt_id=session.turn.prompt.uuid if session.turn else None,
+            effort=options.effort,
+        )
+
+    hooks = HookRunner(host.hooks, on_error=lambda failure: tell_hook_failure(options, failure))
+    preapproved = frozenset(tool.name for tool in (*functions, *([structured] if structured else [])))
+    runner = ToolRunner(toolbox, gate, hooks, scene, workspace, beginning.session_id, preapproved)
+    models = model_chooser(options, settings, env)
+    conversation = Conversation(
+        beginning.session_id,
+        models(options.model),
+        toolbox,
+        runner,
+        system_prompt(options.system_prompt, cwd=workspace.home, has_files=bool(chosen_builtins(options))),
+        hooks,
+        scene,
+        beginning.journal,
+        Ledger(env),
+        session.emit,
+        limits=Limits(options.max_turns, options.max_budget_usd),
+        sampling=sampling(options, env),
+        structured=structured,
+        partial_messages=options.include_partial_messages,
+        replay_prompts=REPLAY_FLAG in options.extra_args,
+        history=beginning.history,
+        used_call_ids=beginning.call_ids(),
+    )
+
+    async def release() -> None:
+        await workspace.close()
+        for model in conversation.models:
+            await model.model.aclose()
+
+    return Parts(
+        conversation,
+        cwd=workspace.home,
+        agents=tuple({"name": name, "description": agent.description} for name, agent in (options.agents or {}).items()),
+        source=beginning.source,
+        resolve=models,
+        refuse_mode=lambda wanted: refuse_mode(wanted, env),
+        release=release,
+    )
+
+
+# folders and environment
+
+
+def working_directory(cwd: Any) -> str:
+    path = os.path.abspath(os.fspath(cwd)) if cwd is not None else os.getcwd()
+    if not os.path.isdir(path):
+        raise CLIConnectionError(f"Working directory does not exist: {path}")
+    return path
+
+
+def open_workspace(options: ClaudeAgentOptions, settings: InlineSettings, env: Mapping[str, str], cwd: str) -> Workspace:
+    folders = [os.fspath(path) for path in (*options.add_dirs, *settings.additional_directories)]
+    added = [os.path.join(cwd, os.path.expanduser(folder)) for folder in folders]
+    explicit = {**settings.env, **options.env}
+    try:
+        return Workspace(cwd, add_dirs=added, env=explicit, user=options.user, state_dir=str(config_dir(env)))
+    except BadPath as error:
+        raise OptionsError(f"add_dirs: {error}") from None
+
+
+def add_directories(workspace: Workspace, directories: list[str]) -> None:
+    for directory in directories:
+        workspace.add_directory(directory)
+
+
+# tools
+
+
+def chosen_builtins(options: ClaudeAgentOptions) -> tuple[Tool, ...]:
+    """The built-in tools that the model sees: all, or those that `tools` names."""
+    offered = builtin_tools()
+    if options.tools is None or isinstance(options.tools, Mapping):
+        return offered
+    names = [name for entry in options.tools if isinstance(entry, str) for name in entry.split(",") if name.strip()]
+    if "default" in names:
+        return offered
+    by_name = {tool.name: tool for tool in offered}
+    wanted = [canonical_name(name.strip()) for name in names]
+    missing = [name for name in wanted if name not in by_name]
+    if missing:
+        known = ", ".join(by_name)
+        raise OptionsError(f"tools: there is no built-in tool {', '.join(missing)} in this version; there are {known}")
+    return tuple(by_name[name] for name in dict.fromkeys(wanted))
+
+
+async def own_functions(options: ClaudeAgentOptions) -> tuple[Tool, ...]:
+    """Python functions given in `tools`, each under its own name."""
+    if options.tools is None or isinstance(options.tools, Mapping):
+        return ()
+    given = [entry for entry in options.tools if not isinstance(entry, str)]
+    if not given:
+        return ()
+    try:
+        server = InProcessServer("functions", tools=given)
+    except (TypeError, ValueError) as error:
+        raise OptionsError(f"tools: {error}") from None
+    return tuple(ServedToolAdapter(server, served, prefix="") for served in await server.list_tools())
+
+
+def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
+    return StructuredOutput(options.output_format["schema"]) if options.output_format else None
+
+
+# permissions
+
+
+def rule_set(options: ClaudeAgentOptions, settings: InlineSettings) -> RuleSet:
+    return RuleSet.parse(
+        allow=(*options.allowed_tools, *settings.allow),
+        ask=settings.ask,
+        deny=(*options.disallowed_tools, *settings.deny),
+        canonical=canonical_name,
+    )
+
+
+def starting_mode(options: ClaudeAgentOptions, settings: InlineSettings, env: Mapping[str, str]) -> PermissionMode:
+    mode = options.permission_mode or settings.default_mode or "default"
+    fits, expected = checks.TYPES["permission_mode"]
+    if not fits(mode):
+        raise OptionsError(f"settings: permissions.defaultMode must be {expected}; got {mode!r}")
+    refusal = refuse_mode(mode, env)
+    if refusal is not None:
+        raise OptionsError(f"permission_mode: {refusal}")
+    return mode  # type: ignore[return-value]  # checked just above
+
+
+def refuse_mode(mode: str, env: Mapping[str, str]) -> str | None:
+    if mode == "bypassPermissions" and os.geteuid() == 0 and env.get("IS_SANDBOX") != "1":
+        return "bypassPermissions is refused for root outside a sandbox (set IS_SANDBOX=1 inside a container that holds)"
+    return None
+
+
+# models
+
+
+def model_chooser(
+    options: ClaudeAgentOptions, settings: InlineSettings, env: Mapping[str, str]
+) -> Callable[[Any], list[ResolvedModel]]:
+    """A function: a model's name → that model with retries, then those to fall back to."""
+    policy = RetryPolicy(max_retries=min(MOST_RETRIES, whole_number(env, "CLAUDE_CODE_MAX_RETRIES", 10)))
+    fallbacks = [name.strip() for name in (options.fallback_model or "").split(",") if name.strip()]
+
+    def choose(name: Any) -> list[ResolvedModel]:
+        return [chosen_model(each, env, policy) for each in (name or settings.model, *fallbacks)]
+
+    return choose
+
+
+def chosen_model(wanted: Any, env: Mapping[str, str], policy: RetryPolicy) -> ResolvedModel:
+    """A model by name, or an object that is one."""
+    if hasattr(wanted, "stream"):
+        name = str(getattr(wanted, "model", type(wanted).__name__))
+        found = ResolvedModel(wanted, name, "custom", display_name=name)
+    else:
+        found = resolve(wanted, env)
+    return replace(found, model=with_retries(found.model, policy))
+
+
+def sampling(options: ClaudeAgentOptions, env: Mapping[str, str]) -> Sampling:
+    return Sampling(
+        thinking=thinking(options, env),
+        effort=options.effort,
+        betas=tuple(options.betas),
+        max_tokens=whole_number(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", 0) or None,
+    )
+
+
+def thinking(options: ClaudeAgentOptions, env: Mapping[str, str]) -> dict[str, Any] | None:
+    if options.thinking is not None:
+        return dict(options.thinking)
+    budget = options.max_thinking_tokens
+    if budget is None and "MAX_THINKING_TOKENS" in env:
+        budget = whole_number(env, "MAX_THINKING_TOKENS", 0)
+    if budget is None:
+        return None
+    return {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
+
+
+def whole_number(env: Mapping[str, str], name: str, default: int) -> int:
+    text = env.get(name, "").strip()
+    if not text:
+        return default
+    if not text.isdecimal():
+        raise OptionsError(f"{name} must be a whole number; got {text!r}")
+    return int(text)
+
+
+# diagnostics
+
+
+def diagnose(options: ClaudeAgentOptions, settings: InlineSettings) -> None:
+    for line in checks.without_effect(options):
+        tell(options, line)
+    for key in settings.ignored:
+        tell(options, f"toolwright: settings: the key {key} has no effect in this version")
+
+
+def tell_hook_failure(options: ClaudeAgentOptions, failure: HookFailure) -> None:
+    tell(options, f"toolwright: {failure}")
+
+
+def tell(options: ClaudeAgentOptions, line: str) -> None:
+    """A line of diagnostics; what the caller's function raises is its own business and never ends a session."""
+    if options.stderr is None:
+        return
+    try:
+        options.stderr(line)
+    except Exception:  # noqa: BLE001 — host boundary: diagnostics must not break the session
+        pass

@@ -1,0 +1,107 @@
+"""What one conversation holds between its turns: history, models, tools, limits, ledger. State only; the loop is in turn.py."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolwright.hooks import HookRunner, Scene
+from toolwright.models.base import HistoryMessage, ModelRequest
+from toolwright.models.registry import ResolvedModel
+from toolwright.protocol import frames
+from toolwright.runtime.ledger import Ledger
+from toolwright.runtime.structured_output import StructuredOutput
+from toolwright.runtime.tool_calls import ToolRunner
+from toolwright.runtime.toolbox import Toolbox
+from toolwright.sessions import Journal
+
+THINKING = ("thinking", "redacted_thinking")
+
+Emit = Callable[[frames.Frame], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a turn ends by itself."""
+
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the model is asked, the same in every request."""
+
+    thinking: dict[str, Any] | None = None
+    effort: str | None = None
+    betas: tuple[str, ...] = ()
+    max_tokens: int | None = None
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One conversation's state. A turn reads and grows it; nothing else writes to `history`."""
+
+    session_id: str
+    models: list[ResolvedModel]
+    """The model in use, then those to fall back to."""
+    toolbox: Toolbox
+    runner: ToolRunner
+    system: str
+    hooks: HookRunner
+    scene: Callable[[], Scene]
+    journal: Journal
+    ledger: Ledger
+    emit: Emit
+    limits: Limits = field(default_factory=Limits)
+    sampling: Sampling = field(default_factory=Sampling)
+    structured: StructuredOutput | None = None
+    partial_messages: bool = False
+    replay_prompts: bool = False
+    """Whether each user message is sent back as a frame, so that its sender learns its uuid."""
+    history: list[HistoryMessage] = field(default_factory=list)
+    used_call_ids: set[str] = field(default_factory=set)
+
+    @property
+    def model(self) -> ResolvedModel:
+        return self.models[0]
+
+    def request(self, model: ResolvedModel) -> ModelRequest:
+        return ModelRequest(
+            model=model.id,
+            messages=self.history,
+            system=self.system,
+            tools=self.toolbox.specs,
+            max_tokens=self.sampling.max_tokens,
+            thinking=self.sampling.thinking,
+            effort=self.sampling.effort,
+            betas=self.sampling.betas,
+            session_id=self.session_id,
+        )
+
+    def unique_call_id(self, given: object) -> str:
+        """The id of a tool call, or a new one if it is missing or was used before: the API takes each id once."""
+        call_id = given if isinstance(given, str) else ""
+        if not call_id or call_id in self.used_call_ids:
+            call_id = f"toolu_{frames.new_uuid()}"
+        self.used_call_ids.add(call_id)
+        return call_id
+
+    def change_models(self, models: list[ResolvedModel]) -> None:
+        """Go on with other models. Thinking is signed for the model that thought it, and another would refuse it."""
+        self.models = models
+        for position, message in enumerate(self.history):
+            if any(block["type"] in THINKING for block in message.content):
+                rest = [block for block in message.content if block["type"] not in THINKING]
+                self.history[position] = HistoryMessage(message.role, rest)
+
+    def add_user(self, content: Sequence[dict[str, Any]]) -> None:
+        self.history.append(HistoryMessage("user", list(content)))
+
+    def add_assistant(self, content: Sequence[dict[str, Any]]) -> None:
+        self.history.append(HistoryMessage("assistant", list(content)))
+
+
+def text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

@@ -1,0 +1,52 @@
+"""How a turn ended, in the words of its result frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolwright.protocol import frames
+
+
+@dataclass(slots=True)
+class Ending:
+    """`text` is the answer of a success; `errors` tell what went wrong otherwise."""
+
+    subtype: str = "success"
+    terminal_reason: str = "completed"
+    text: str = ""
+    errors: list[str] = field(default_factory=list)
+    is_error: bool = False
+    api_error_status: int | None = None
+    structured_output: Any = None
+
+    def fields(self) -> dict[str, Any]:
+        """The optional fields of the result frame: absent rather than null."""
+        fields: dict[str, Any] = {"result": self.text} if self.subtype == "success" else {"errors": self.errors}
+        if self.structured_output is not None:
+            fields["structured_output"] = self.structured_output
+        if self.api_error_status is not None:
+            fields["api_error_status"] = self.api_error_status
+        return fields
+
+
+def failed(subtype: str, terminal_reason: str, *errors: str) -> Ending:
+    return Ending(subtype, terminal_reason, errors=list(errors), is_error=True)
+
+
+def failed_to_start(error: str) -> frames.Frame:
+    """The result of a session that never began."""
+    ending = failed("error_during_execution", "turn_setup_failed", error)
+    return {
+        "type": "result",
+        "subtype": ending.subtype,
+        "is_error": True,
+        "duration_ms": 0,
+        "duration_api_ms": 0,
+        "num_turns": 0,
+        "session_id": frames.new_uuid(),
+        "terminal_reason": ending.terminal_reason,
+        "permission_denials": [],
+        "uuid": frames.new_uuid(),
+        **ending.fields(),
+    }

@@ -1,0 +1,56 @@
+"""Frames that tell the user what goes on besides the conversation itself: retries, fallbacks, refusals, failures."""
+
+from __future__ import annotations
+
+from toolwright.models.base import ModelError, Retry
+from toolwright.protocol import frames
+from toolwright.runtime.gate import Verdict
+from toolwright.runtime.tool_calls import ToolCall
+
+ERROR_NAMES = {
+    "authentication_failed": "authentication_failed",
+    "billing_error": "billing_error",
+    "rate_limit": "rate_limit",
+    "overloaded": "rate_limit",
+    "invalid_request": "invalid_request",
+    "prompt_too_long": "invalid_request",
+    "model_not_found": "invalid_request",
+    "server_error": "server_error",
+}
+"""Our kinds of failure → the values that clients know in `AssistantMessage.error`; the rest are "unknown"."""
+
+
+def error_name(error: ModelError) -> str:
+    return ERROR_NAMES.get(error.kind, "unknown")
+
+
+def retry(retry: Retry, session_id: str) -> frames.Frame:
+    return frames.system(
+        "api_retry",
+        session_id,
+        attempt=retry.attempt,
+        max_retries=retry.max_retries,
+        retry_delay_ms=int(retry.delay * 1000),
+        error_status=retry.error.status,
+        error=error_name(retry.error),
+        message=str(retry.error),
+    )
+
+
+def fallback(from_model: str, to_model: str, error: ModelError, session_id: str) -> frames.Frame:
+    return frames.system("model_fallback", session_id, from_model=from_model, to_model=to_model, reason=str(error))
+
+
+def denied(call: ToolCall, verdict: Verdict, session_id: str) -> frames.Frame:
+    return frames.system(
+        "permission_denied",
+        session_id,
+        tool_name=call.name,
+        tool_use_id=call.id,
+        message=verdict.message,
+        decision_reason_type=verdict.reason_type,
+    )
+
+
+def api_error(error: ModelError, session_id: str) -> frames.Frame:
+    return frames.api_error(f"API error: {error}", session_id=session_id, error=error_name(error), status=error.status)

@@ -1,0 +1,102 @@
+"""Where a session begins: new, or with what a transcript holds (resume, continue, fork)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from toolwright._version import COMPATIBLE_CLI_VERSION
+from toolwright.models.base import HistoryMessage
+from toolwright.protocol.frames import new_uuid
+from toolwright.runtime.ending import failed_to_start
+from toolwright.sessions import (
+    Journal,
+    LoadedMessage,
+    Transcript,
+    config_dir,
+    find_session,
+    fork,
+    latest_session,
+    load,
+    project_dir,
+    project_key_for_directory,
+    transcript_path,
+)
+from toolwright.types import ClaudeAgentOptions, OptionsError, ResultError
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A session's id, its journal, and the history it starts from."""
+
+    session_id: str
+    journal: Journal
+    history: list[HistoryMessage] = field(default_factory=list)
+    source: str = "startup"
+
+    def call_ids(self) -> set[str]:
+        return {block["id"] for message in self.history for block in message.content if block.get("type") == "tool_use"}
+
+
+def begin(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Beginning:
+    config, key = config_dir(env), project_key_for_directory(cwd)
+    source = source_transcript(options, config, key)
+    if source is None:
+        session_id = options.session_id or new_uuid()
+        return Beginning(session_id, open_journal(transcript_path(config, key, session_id), session_id, cwd, env))
+    if options.fork_session:
+        source = fork(source, session_id=options.session_id, folder=project_dir(config, key), up_to=options.resume_session_at)
+    return resumed(source, options, cwd, env)
+
+
+def source_transcript(options: ClaudeAgentOptions, config: Path, key: str) -> Path | None:
+    """The transcript to go on from. Nothing to continue starts afresh; an id that is not there is an error."""
+    if options.resume is not None:
+        found = find_session(options.resume, config_dir=config, project_key=key)
+        if found is None:
+            raise no_such_session(options.resume)
+        return found
+    return latest_session(config_dir=config, project_key=key) if options.continue_conversation else None
+
+
+def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str, str]) -> Beginning:
+    transcript = load(path)
+    messages, last_uuid = up_to(transcript, None if options.fork_session else options.resume_session_at)
+    if options.resume_drops_turn is not None:
+        check_dropped(transcript.messages[len(messages) :], options.resume_drops_turn)
+    journal = open_journal(path, path.stem, cwd, env, last_uuid)
+    return Beginning(path.stem, journal, [HistoryMessage(each.role, each.content) for each in messages], "resume")
+
+
+def up_to(transcript: Transcript, uuid: str | None) -> tuple[list[LoadedMessage], str | None]:
+    if uuid is None:
+        return transcript.messages, transcript.last_uuid
+    for position, message in enumerate(transcript.messages):
+        if message.uuid == uuid:
+            return transcript.messages[: position + 1], uuid
+    raise OptionsError(f"resume_session_at: the session holds no message {uuid}")
+
+
+def check_dropped(dropped: list[LoadedMessage], expected: str) -> None:
+    """Refuse a truncating resume that would drop anything but the turn of that user message."""
+    first = dropped[0].uuid if dropped else None
+    if first != expected:
+        raise OptionsError(f"Resume rejected by --resume-drops-turn: the first message dropped is {first}, not {expected}")
+
+
+def open_journal(path: Path, session_id: str, cwd: str, env: Mapping[str, str], last_uuid: str | None = None) -> Journal:
+    return Journal(
+        path,
+        session_id=session_id,
+        cwd=cwd,
+        version=COMPATIBLE_CLI_VERSION,
+        entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT", "sdk-py"),
+        last_uuid=last_uuid,
+    )
+
+
+def no_such_session(session_id: str) -> ResultError:
+    frame: dict[str, Any] = failed_to_start(f"No conversation found with session ID: {session_id}")
+    return ResultError.from_result(frame, 1)

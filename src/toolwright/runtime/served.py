@@ -1,0 +1,240 @@
+"""A session behind a wire: frames come in, frames go out, and the session's questions travel as control requests.
+
+Knows the control protocol, not what carries it: `read` yields the frames of the other side, `write` sends one there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import anyio
+
+from toolwright.concurrency import Channel, ChannelClosed
+from toolwright.mcp.base import ToolServer
+from toolwright.mcp.rpc import RpcToolServer
+from toolwright.protocol.control import ControlPeer, session_ids
+from toolwright.protocol.frames import Frame
+from toolwright.runtime.assemble import open_session
+from toolwright.runtime.ending import failed_to_start
+from toolwright.runtime.seams import Host
+from toolwright.runtime.session import LocalSession
+from toolwright.types import (
+    ClaudeAgentOptions,
+    ClaudeSDKError,
+    CLIConnectionError,
+    HookMatcher,
+    OptionsError,
+    PermissionResult,
+    PermissionResultAllow,
+    PermissionResultDeny,
+    PermissionUpdate,
+    ResultError,
+    ToolPermissionContext,
+)
+
+Write = Callable[[Frame], Awaitable[None]]
+
+LAST_ANSWERS_SECONDS = 5.0
+"""How long requests that came before the end of input may still take."""
+
+
+async def serve(options: ClaudeAgentOptions, read: AsyncIterator[Frame], write: Write) -> int:
+    """Hold one conversation with the other side until it ends; the answer is the exit code for a command."""
+    return await ServedSession(options, write).run(read)
+
+
+class ServedSession:
+    """One session and the peer that drives it."""
+
+    def __init__(self, options: ClaudeAgentOptions, write: Write) -> None:
+        self._options = options
+        self._write = write
+        self._peer = ControlPeer(write, self._answer, new_id=session_ids())
+        self._users: Channel[Frame] = Channel()
+        self._session: LocalSession | None = None
+        self._initializing = False
+        self._opened = anyio.Event()
+        self._failed = False
+        self._ended = anyio.Event()
+
+    async def run(self, read: AsyncIterator[Frame]) -> int:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._take_messages)
+                group.start_soon(self._forward)
+                group.start_soon(self._receive, read)
+                await self._ended.wait()
+                group.cancel_scope.cancel()
+        finally:
+            self._peer.close()
+            if self._session is not None:
+                await self._session.close()
+        return 1 if self._failed else 0
+
+    # in
+
+    async def _receive(self, read: AsyncIterator[Frame]) -> None:
+        async for frame in read:
+            if frame.get("type") == "user":
+                await self._users.put(frame)
+                continue
+            request = frame.get("request")
+            if isinstance(request, dict) and request.get("subtype") == "initialize":
+                self._initializing = True
+            self._peer.deliver(frame)
+        self._users.close()
+        await self._last_answers()
+
+    async def _last_answers(self) -> None:
+        """The other side will say nothing more: what it asked for is finished, what we ask it has no answer."""
+        with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+            await self._peer.wait_closed()
+        self._peer.close(CLIConnectionError("The other side has closed its end: there is no one to answer."))
+
+    async def _take_messages(self) -> None:
+        """Hand user messages to the session once it is open; without an initialize request the first message opens it."""
+        while True:
+            try:
+                frame = await self._users.get()
+            except ChannelClosed:
+                break
+            if not self._initializing:
+                self._initializing = True
+                await self._open({})
+            await self._opened.wait()
+            await self._send(frame)
+        if not self._initializing:
+            self._ended.set()
+            return
+        await self._opened.wait()
+        if self._session is not None:
+            await self._session.end_input()
+
+    async def _send(self, frame: Frame) -> None:
+        if self._session is None:
+            return
+        try:
+            await self._session.send(frame)
+        except ClaudeSDKError as error:
+            self._diagnose(f"toolwright: a message was not taken: {error}")
+
+    async def _answer(self, request: Frame) -> Frame:
+        if request.get("subtype") == "initialize" and not self._opened.is_set():
+            await self._open(request)
+        await self._opened.wait()
+        if self._session is None:
+            raise ClaudeSDKError("The session could not be opened.")
+        return await self._session.control(request)
+
+    async def _open(self, initialize: Frame) -> None:
+        try:
+            session = open_session(self._options, host=self._host(initialize), tells_state=True)
+            await session.start()
+            self._session = session
+        except ClaudeSDKError as error:
+            await self._refuse(error)
+            raise
+        finally:
+            self._opened.set()
+
+    async def _refuse(self, error: ClaudeSDKError) -> None:
+        """The session cannot start: say so as a result, which every client understands."""
+        self._failed = True
+        data = error.data if isinstance(error, ResultError) else {}
+        await self._write(data or failed_to_start(str(error)))
+        self._diagnose(f"toolwright: {error}")
+        self._ended.set()
+
+    # out
+
+    async def _forward(self) -> None:
+        await self._opened.wait()
+        if self._session is None:
+            return
+        async for frame in self._session.frames():
+            if frame["type"] == "result":
+                self._failed = bool(frame["is_error"])
+            await self._write(frame)
+        self._ended.set()
+
+    def _diagnose(self, line: str) -> None:
+        if self._options.stderr is not None:
+            self._options.stderr(line)
+
+    # the host at the other end
+
+    def _host(self, initialize: Frame) -> Host:
+        return Host(
+            can_use_tool=self._can_use_tool if self._options.permission_prompt_tool_name == "stdio" else None,
+            hooks={event: self._matchers(event, rows) for event, rows in (initialize.get("hooks") or {}).items()},
+            tool_servers=self._tool_servers(),
+        )
+
+    def _matchers(self, event: str, rows: Any) -> list[HookMatcher]:
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise OptionsError(f"initialize: hooks.{event} must be a list of matchers")
+        return [
+            HookMatcher(
+                matcher=row.get("matcher"),
+                hooks=[self._hook(str(callback_id)) for callback_id in row.get("hookCallbackIds") or ()],
+                timeout=row.get("timeout"),
+                on_failure=row.get("onFailure"),
+            )
+            for row in rows
+        ]
+
+    def _hook(self, callback_id: str) -> Any:
+        async def call(payload: Any, tool_use_id: str | None, context: Any) -> Any:
+            request = {"subtype": "hook_callback", "callback_id": callback_id, "input": payload, "tool_use_id": tool_use_id}
+            return await self._peer.request(request, timeout=None)
+
+        return call
+
+    async def _can_use_tool(self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext) -> PermissionResult:
+        optional = {
+            "display_name": context.display_name,
+            "title": context.title,
+            "description": context.description,
+            "blocked_path": context.blocked_path,
+            "decision_reason": context.decision_reason,
+            "agent_id": context.agent_id,
+        }
+        request = {
+            "subtype": "can_use_tool",
+            "tool_name": name,
+            "input": tool_input,
+            "permission_suggestions": [suggestion.to_dict() for suggestion in context.suggestions],
+            "tool_use_id": context.tool_use_id,
+            **{key: value for key, value in optional.items() if value is not None},
+        }
+        return permission_result(await self._peer.request(request, timeout=None))
+
+    def _tool_servers(self) -> dict[str, ToolServer]:
+        servers = self._options.mcp_servers
+        if not isinstance(servers, dict):
+            return {}
+        return {name: self._tool_server(name) for name, config in servers.items() if config.get("type") == "sdk"}
+
+    def _tool_server(self, name: str) -> ToolServer:
+        async def send(message: Frame) -> Frame:
+            answer = await self._peer.request({"subtype": "mcp_message", "server_name": name, "message": message}, timeout=None)
+            response = answer.get("mcp_response")
+            return response if isinstance(response, dict) else {}
+
+        return RpcToolServer(name, send)
+
+
+def permission_result(answer: Frame) -> PermissionResult:
+    """The other side's answer to a permission question; one that cannot be understood denies."""
+    if answer.get("behavior") == "allow":
+        updates = answer.get("updatedPermissions")
+        return PermissionResultAllow(
+            updated_input=answer.get("updatedInput"),
+            updated_permissions=[PermissionUpdate.from_dict(update) for update in updates] if updates else None,
+        )
+    message = answer.get("message")
+    return PermissionResultDeny(
+        message=message if isinstance(message, str) else "The permission answer was not understood; the call was not run.",
+        interrupt=answer.get("interrupt") is True,
+    )

@@ -1,0 +1,213 @@
+"""A conversation held in this process: a queue of user messages, one turn at a time, control requests at any time.
+
+An idle session has no task. A message wakes a runner task that plays turns until the queue is empty; frames go out over a
+bounded channel, so a reader that is slow slows the session down. Knows nothing of options: assemble hands it the parts.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from toolwright.concurrency import Channel, ChannelClosed, OwnedTask, spawn
+from toolwright.hooks import inputs
+from toolwright.models.registry import ResolvedModel
+from toolwright.protocol import frames
+from toolwright.protocol.frames import Frame
+from toolwright.runtime import controls, greeting
+from toolwright.runtime.conversation import Conversation, text_block
+from toolwright.runtime.turn import Prompt, Turn
+from toolwright.types import ClaudeSDKError, CLIConnectionError
+
+CLOSE_SECONDS = 10.0
+"""How long closing waits for a turn that does not react to being cancelled."""
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a session consists of once it has started."""
+
+    conversation: Conversation
+    cwd: str
+    agents: tuple[dict[str, Any], ...]
+    source: str
+    """How it began: startup or resume."""
+    resolve: Callable[[Any], list[ResolvedModel]]
+    """A model's name → the model and those to fall back to."""
+    refuse_mode: Callable[[str], str | None]
+    """Why a permission mode may not be used here, if so."""
+    release: Callable[[], Awaitable[None]]
+    """Give everything back: connections, scratch files."""
+
+
+Build = Callable[["LocalSession"], Awaitable[Parts]]
+
+
+class LocalSession:
+    """The local implementation of the `Session` seam."""
+
+    __slots__ = ("_build", "_closed", "_input_ended", "_out", "_queue", "_runner", "_tells_state", "notices", "parts", "turn")
+
+    def __init__(self, build: Build, *, tells_state: bool = False) -> None:
+        self._build: Build | None = build
+        self._tells_state = tells_state
+        self._out: Channel[Frame] = Channel(limit=100)
+        self._queue: deque[Prompt] = deque()
+        self._runner: OwnedTask | None = None
+        self._input_ended = False
+        self._closed = False
+        self.turn: Turn | None = None
+        self.parts: Parts | None = None
+        self.notices: list[Frame] = []
+        """Frames to send before the next turn announces itself."""
+
+    # the Session seam
+
+    async def start(self) -> Frame:
+        if self.parts is None:
+            build, self._build = self._build, None
+            if build is None:
+                raise CLIConnectionError("This session is being started already, or failed to start.")
+            self.parts = await build(self)
+            await self._hook_session("SessionStart", self.parts.source)
+        return greeting.initialize_answer(self.parts)
+
+    async def send(self, frame: Frame) -> None:
+        self._expect_open()
+        prompt = read_prompt(frame)
+        if frame.get("shouldQuery") is False:
+            self._append_only(prompt)
+            return
+        self._queue.append(prompt)
+        self._wake()
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        while True:
+            try:
+                frame = await self._out.get()
+            except ChannelClosed:
+                return
+            yield frame
+
+    async def control(self, request: Frame) -> Frame:
+        return await controls.answer(self, request)
+
+    async def end_input(self) -> None:
+        self._input_ended = True
+        if self._runner is None:
+            self._out.close()
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._runner is not None:
+            self._runner.cancel()
+        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+            if self._runner is not None:
+                await self._runner.wait()
+            await self._give_back()
+        self._out.close()
+
+    # turns
+
+    async def emit(self, frame: Frame) -> None:
+        await self._out.put(frame)
+
+    def put_now(self, frame: Frame) -> None:
+        """For the few frames that answer a control request: those must not wait for a slow reader."""
+        self._out.put_now(frame)
+
+    @property
+    def started(self) -> Parts:
+        if self.parts is None:
+            raise CLIConnectionError("Not started: call start() (or connect()) first.")
+        return self.parts
+
+    def still_queued(self) -> list[str]:
+        return [prompt.uuid for prompt in self._queue]
+
+    async def waiting_for_person(self, waiting: bool) -> None:
+        await self._tell("requires_action" if waiting else "running")
+
+    def _wake(self) -> None:
+        if self._runner is None:
+            self._runner = spawn(self._run, name="toolwright session")
+
+    async def _run(self) -> None:
+        try:
+            while self._queue:
+                await self._play(self._queue.popleft())
+        except BaseException as error:
+            self._out.close(error if isinstance(error, Exception) else None)
+            raise
+        finally:
+            self._runner = None
+        if self._input_ended:
+            self._out.close()
+
+    async def _play(self, prompt: Prompt) -> None:
+        parts = self.started
+        await self._tell("running")
+        notices, self.notices = self.notices, []
+        for notice in notices:
+            await self.emit(notice)
+        self.turn = Turn(parts.conversation, prompt)
+        try:
+            await self.turn.run(greeting.init(parts))
+        finally:
+            self.turn = None
+        if not self._queue:
+            await self._tell("idle")
+
+    async def _tell(self, state: str) -> None:
+        if self._tells_state:
+            await self.emit(frames.session_state(state, self.started.conversation.session_id))
+
+    def _append_only(self, prompt: Prompt) -> None:
+        """A message for the record: the model sees it with the next one."""
+        conversation = self.started.conversation
+        conversation.journal.user(prompt.content, uuid=prompt.uuid)
+        conversation.add_user(prompt.content)
+
+    # the end
+
+    def _expect_open(self) -> None:
+        if self._closed or self._input_ended:
+            raise CLIConnectionError("The session has ended: no more messages can be sent to it.")
+        _ = self.started
+
+    async def _give_back(self) -> None:
+        if self.parts is not None:
+            await self._hook_session("SessionEnd", "other")
+            await self.parts.release()
+
+    async def _hook_session(self, event: str, detail: str) -> None:
+        assert self.parts is not None
+        conversation = self.parts.conversation
+        if conversation.hooks.has(event, detail):
+            scene = conversation.scene()
+            starts = event == "SessionStart"
+            payload = inputs.session_start(scene, source=detail) if starts else inputs.session_end(scene, reason=detail)
+            await conversation.hooks.run(event, payload, match_value=detail, tool_use_id=None)
+
+
+def read_prompt(frame: Frame) -> Prompt:
+    """The message in a `user` frame, or an error that says what a user frame looks like."""
+    message = frame.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if frame.get("type") != "user" or not isinstance(content, str | list):
+        raise ClaudeSDKError(
+            'A user message must be {"type": "user", "message": {"role": "user", "content": text or a list of blocks}}; '
+            f"got {str(frame)[:200]}"
+        )
+    blocks = [text_block(content)] if isinstance(content, str) else content
+    if not all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in blocks):
+        raise ClaudeSDKError("Every content block of a user message must be an object with a type.")
+    kept = [block for block in blocks if block["type"] != "text" or str(block.get("text", "")).strip()]
+    uuid, origin = frame.get("uuid"), frame.get("origin")
+    return Prompt(kept, uuid if isinstance(uuid, str) else frames.new_uuid(), origin if isinstance(origin, dict) else None)

@@ -1,0 +1,263 @@
+"""One tool call in three steps: prepare (may it run?), execute, finish. Every call gets exactly one outcome.
+
+Read-only calls of one answer that stand next to each other run together, the others one by one, in the order the model gave
+them. What goes wrong is an outcome for the model to act on, never an exception for the loop. Knows no models and no history.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import anyio
+
+from toolwright.hooks import HookOutcome, HookRunner, Scene, inputs
+from toolwright.hooks import ToolCall as HookedCall
+from toolwright.permissions import Call
+from toolwright.runtime.gate import Gate, Verdict
+from toolwright.runtime.toolbox import Toolbox
+from toolwright.tools.base import InvalidInput, Tool, ToolContext, ToolOutput
+from toolwright.tools.registry import canonical_name
+from toolwright.workspace import Workspace
+
+MAX_CONCURRENT_READS = 10
+MAX_RESULT_CHARACTERS = 400_000
+"""Built-in tools bound their results far below this; it stops a function of the user's from filling the context."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as the model made it. `invalid` tells why its input could not be read, if it could not."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+    invalid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a call. `denied` calls are listed in the turn's result; `halt` ends the turn after this call."""
+
+    output: ToolOutput
+    denied: bool = False
+    verdict: Verdict | None = None
+    interrupt: bool = False
+    halt: str | None = None
+    contexts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that may run."""
+
+    tool: Tool
+    parsed: Any
+    input: dict[str, Any]
+    contexts: tuple[str, ...] = ()
+
+
+Deliver = Callable[[ToolCall, Outcome], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class ToolRunner:
+    """Runs the calls of one session."""
+
+    toolbox: Toolbox
+    gate: Gate
+    hooks: HookRunner
+    scene: Callable[[], Scene]
+    """What hooks are told about the moment."""
+    workspace: Workspace
+    session_id: str
+    preapproved: frozenset[str] = frozenset()
+
+    async def run(self, calls: list[ToolCall], deliver: Deliver) -> None:
+        """Run every call and hand each outcome to `deliver` as soon as it is there."""
+        for together, group in groupby(calls, self.is_read_only):
+            batch = list(group)
+            if together and len(batch) > 1:
+                await self._run_together(batch, deliver)
+            else:
+                for call in batch:
+                    await deliver(call, await self._run_one(call))
+
+    def is_read_only(self, call: ToolCall) -> bool:
+        tool = self.find(call.name)
+        return tool is not None and tool.read_only
+
+    def find(self, name: str) -> Tool | None:
+        return self.toolbox.tools.get(name) or self.toolbox.tools.get(canonical_name(name))
+
+    async def _run_together(self, calls: list[ToolCall], deliver: Deliver) -> None:
+        places = anyio.Semaphore(MAX_CONCURRENT_READS)
+        one_at_a_time = anyio.Lock()
+
+        async def run(call: ToolCall) -> None:
+            async with places:
+                outcome = await self._run_one(call)
+            async with one_at_a_time:
+                await deliver(call, outcome)
+
+        async with anyio.create_task_group() as group:
+            for call in calls:
+                group.start_soon(run, call)
+
+    async def _run_one(self, call: ToolCall) -> Outcome:
+        prepared = await self._prepare(call)
+        if isinstance(prepared, Outcome):
+            return prepared
+        started = time.perf_counter()
+        output = await self._execute(prepared, call.id)
+        return await self._finish(call, prepared, output, duration_ms=int((time.perf_counter() - started) * 1000))
+
+    # prepare
+
+    async def _prepare(self, call: ToolCall) -> Prepared | Outcome:
+        tool = self.find(call.name)
+        if tool is None:
+            offered = ", ".join(sorted(self.toolbox.tools)) or "none"
+            return refused(f"Error: No such tool available: {call.name}. Available: {offered}.")
+        if call.invalid is not None:
+            return refused(f"InputValidationError: {tool.name} failed: {call.invalid}")
+        try:
+            return await self._authorized(tool, call)
+        except InvalidInput as error:
+            return refused(str(error))
+
+    async def _authorized(self, tool: Tool, call: ToolCall) -> Prepared | Outcome:
+        parsed = tool.parse(call.input)
+        hook = await self._before(tool, call)
+        final_input = call.input
+        if hook is not None and hook.updated_input is not None:
+            final_input = hook.updated_input
+            parsed = tool.parse(final_input)
+        facts = self._facts(tool, final_input, parsed)
+        verdict = await self.gate.authorize(facts, hook=hook, tool_use_id=call.id)
+        contexts = hook.additional_context if hook is not None else ()
+        if not verdict.allowed:
+            halt = stop_reason(hook)
+            return Outcome(
+                ToolOutput(verdict.message, f"Error: {verdict.message}", is_error=True),
+                denied=True,
+                verdict=verdict,
+                interrupt=verdict.interrupt,
+                halt=halt,
+                contexts=contexts,
+            )
+        if verdict.input is not final_input:
+            parsed = tool.parse(verdict.input)
+        if (halt := stop_reason(hook)) is not None:
+            return Outcome(ToolOutput(halt, f"Error: {halt}", is_error=True), halt=halt)
+        return Prepared(tool, parsed, verdict.input, contexts)
+
+    async def _before(self, tool: Tool, call: ToolCall) -> HookOutcome | None:
+        if not self.hooks.has("PreToolUse", tool.name):
+            return None
+        payload = inputs.pre_tool_use(self.scene(), hooked(tool, call.input, call.id))
+        return await self.hooks.run("PreToolUse", payload, match_value=tool.name, tool_use_id=call.id)
+
+    def _facts(self, tool: Tool, raw: dict[str, Any], parsed: Any) -> Call:
+        effects = tool.effects(parsed, self.workspace)
+        return Call(
+            name=tool.name,
+            input=raw,
+            reads=effects.reads,
+            writes=effects.writes,
+            command=effects.command,
+            read_only=tool.read_only,
+            is_mcp=tool.name.startswith("mcp__"),
+            preapproved=tool.name in self.preapproved,
+        )
+
+    # execute
+
+    async def _execute(self, prepared: Prepared, tool_use_id: str) -> ToolOutput:
+        context = ToolContext(self.workspace, tool_use_id=tool_use_id, session_id=self.session_id)
+        try:
+            return await prepared.tool.run(prepared.parsed, context)
+        except Exception as error:  # noqa: BLE001 — the tool boundary: whatever a tool raises is a result
+            text = f"{prepared.tool.name} failed: {str(error) or type(error).__name__}"
+            return ToolOutput(text, f"Error: {text}", is_error=True)
+
+    # finish
+
+    async def _finish(self, call: ToolCall, prepared: Prepared, output: ToolOutput, *, duration_ms: int) -> Outcome:
+        hook = await self._after(call, prepared, output, duration_ms)
+        contexts = prepared.contexts
+        if hook is not None:
+            contexts += hook.additional_context
+            if hook.block:
+                contexts += (hook.reason,)
+            if hook.updated_output is not None:
+                output = ToolOutput(as_content(hook.updated_output), hook.updated_output, output.is_error)
+        return Outcome(bounded(output), halt=stop_reason(hook), contexts=contexts)
+
+    async def _after(self, call: ToolCall, prepared: Prepared, output: ToolOutput, duration_ms: int) -> HookOutcome | None:
+        event = "PostToolUseFailure" if output.is_error else "PostToolUse"
+        if not self.hooks.has(event, prepared.tool.name):
+            return None
+        hooked_call = hooked(prepared.tool, prepared.input, call.id)
+        if output.is_error:
+            error = text_of(output.content)
+            payload = inputs.post_tool_use_failure(self.scene(), hooked_call, error=error, duration_ms=duration_ms)
+        else:
+            response = output.content if output.structured is None else output.structured
+            payload = inputs.post_tool_use(self.scene(), hooked_call, tool_response=response, duration_ms=duration_ms)
+        return await self.hooks.run(event, payload, match_value=prepared.tool.name, tool_use_id=call.id)
+
+
+def stop_reason(hook: HookOutcome | None) -> str | None:
+    """Why the turn ends after this call, if a hook said `continue: false`."""
+    if hook is None or not hook.stop:
+        return None
+    return hook.stop_reason or "A hook ended the turn."
+
+
+def refused(text: str) -> Outcome:
+    """A call that could not even be tried; the tag tells the model that the mistake is in the call itself."""
+    return Outcome(ToolOutput(f"<tool_use_error>{text}</tool_use_error>", f"Error: {text}", is_error=True))
+
+
+def hooked(tool: Tool, tool_input: dict[str, Any], tool_use_id: str) -> HookedCall:
+    return HookedCall(tool.name, tool_input, tool_use_id, getattr(tool, "server_name", None))
+
+
+def as_content(value: Any) -> str | list[dict[str, Any]]:
+    if isinstance(value, str | list):
+        return value
+    import json  # only for hooks that replace an output by an object
+
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def text_of(content: str | list[dict[str, Any]]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(block.get("text", "") for block in content if block.get("type") == "text")
+
+
+def bounded(output: ToolOutput) -> ToolOutput:
+    """Cut a text that no context could hold, and say so."""
+    if isinstance(output.content, str):
+        if len(output.content) <= MAX_RESULT_CHARACTERS:
+            return output
+        return ToolOutput(cut(output.content), output.structured, output.is_error)
+    if all(len(block.get("text", "")) <= MAX_RESULT_CHARACTERS for block in output.content):
+        return output
+    return ToolOutput(list(cut_blocks(output.content)), output.structured, output.is_error)
+
+
+def cut_blocks(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for block in blocks:
+        text = block.get("text", "")
+        yield {**block, "text": cut(text)} if len(text) > MAX_RESULT_CHARACTERS else block
+
+
+def cut(text: str) -> str:
+    left_out = len(text) - MAX_RESULT_CHARACTERS
+    return f"{text[:MAX_RESULT_CHARACTERS]}\n\n[{left_out} of {len(text)} characters left out: ask the tool for less.]"

@@ -1,0 +1,419 @@
+"""THE loop: user → model → tool calls → model → … → result. There is no other.
+
+A turn leaves the history valid however it ends: every tool call in it has its result. Work that can be cut short at any moment
+(an interrupt) keeps what it has in the turn's fields, so that the ending can tell what came of it. What is sent to the user
+is in the journal first.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from toolwright.hooks import inputs
+from toolwright.models.assembler import MessageAssembler
+from toolwright.models.base import ModelError, Retry
+from toolwright.models.registry import ResolvedModel
+from toolwright.protocol import frames
+from toolwright.runtime import notices
+from toolwright.runtime.conversation import Conversation, text_block
+from toolwright.runtime.ending import Ending, failed
+from toolwright.runtime.structured_output import MAX_ATTEMPTS, REMINDER
+from toolwright.runtime.tool_calls import Outcome, ToolCall
+from toolwright.sessions import JournalError
+from toolwright.tools.base import ToolOutput
+
+FALLBACK_KINDS = frozenset({"overloaded", "model_not_found", "server_error", "rate_limit", "connection", "timeout"})
+CONTINUE = "Your answer was cut off by the output limit. Go on exactly where it ended."
+INTERRUPTED = "The person interrupted this turn."
+NOT_RUN = "This call was not run: {reason}"
+
+
+@dataclass(slots=True)
+class Prompt:
+    """A user message waiting for its turn."""
+
+    content: list[dict[str, Any]]
+    uuid: str
+    origin: dict[str, Any] | None = None
+
+
+class Turn:
+    """One run of the loop for one user message."""
+
+    def __init__(self, conversation: Conversation, prompt: Prompt) -> None:
+        self.conversation = conversation
+        self.prompt = prompt
+        self.scope = anyio.CancelScope()
+        self.phase = "streaming"
+        self._assembler = MessageAssembler()
+        self._answer: list[dict[str, Any]] = []
+        self._pending: list[ToolCall] = []
+        self._results: dict[str, dict[str, Any]] = {}
+        self._contexts: list[str] = []
+        self._outcomes: list[Outcome] = []
+        self._denials: list[dict[str, Any]] = []
+        self._user_frames = 0
+        self._rounds = 0
+        self._continued = False
+        self._stop_hook_active = False
+        self._text = ""
+        self._stop_reason: str | None = None
+        self._api_seconds = 0.0
+        self._started = time.perf_counter()
+        self._before_prompt = True
+
+    def interrupt(self) -> None:
+        """Stop at the next moment something is waited for; the turn then ends in order."""
+        self.scope.cancel()
+
+    async def run(self, announce: frames.Frame) -> frames.Frame:
+        """Play the turn. `announce` is the init frame; the answer is the result frame, already sent."""
+        self.conversation.ledger.start_turn()
+        try:
+            ending = await self._play_to_the_end(announce)
+        except JournalError as error:
+            self._mend_history()
+            ending = failed("error_during_execution", "turn_setup_failed", str(error))
+        frame = self._result(ending)
+        await self.conversation.emit(frame)
+        return frame
+
+    async def _play_to_the_end(self, announce: frames.Frame) -> Ending:
+        ending: Ending | None = None
+        with self.scope:
+            ending = await self._play(announce)
+        return ending if ending is not None else await self._interrupted()
+
+    async def _play(self, announce: frames.Frame) -> Ending:
+        blocked = await self._submit()
+        if blocked is not None:
+            return blocked
+        await self.conversation.emit(announce)
+        self._take_prompt()
+        if self.conversation.replay_prompts:
+            await self.conversation.emit(self._replayed_prompt())
+        ending: Ending | None = None
+        while ending is None:
+            ending = await self._step()
+        return ending
+
+    # the prompt
+
+    async def _submit(self) -> Ending | None:
+        conversation = self.conversation
+        if not self.prompt.content:
+            return failed("error_during_execution", "turn_setup_failed", "The prompt is empty: there is nothing to send.")
+        if not conversation.hooks.has("UserPromptSubmit", None):
+            return None
+        payload = inputs.user_prompt_submit(conversation.scene(), prompt=prompt_text(self.prompt))
+        outcome = await conversation.hooks.run("UserPromptSubmit", payload, match_value=None, tool_use_id=None)
+        self._contexts.extend(outcome.additional_context)
+        if outcome.block:
+            return Ending(terminal_reason="hook_stopped", text=outcome.reason)
+        if outcome.stop:
+            return Ending(terminal_reason="hook_stopped", text=outcome.stop_reason or "")
+        return None
+
+    def _take_prompt(self) -> None:
+        content = [*self.prompt.content, *(text_block(text) for text in self._contexts)]
+        self._contexts.clear()
+        self._before_prompt = False
+        self.conversation.journal.user(content, uuid=self.prompt.uuid)
+        self.conversation.add_user(content)
+
+    def _replayed_prompt(self) -> frames.Frame:
+        prompt = self.prompt
+        return frames.user(prompt.content, session_id=self.conversation.session_id, uuid=prompt.uuid, isReplay=True)
+
+    # one step: ask the model, then act on its answer
+
+    async def _step(self) -> Ending | None:
+        try:
+            await self._ask()
+        except ModelError as error:
+            return await self._model_failed(error)
+        calls = self._close_answer()
+        over = self._over_budget()
+        if over is not None:
+            await self._refuse(calls, "the budget of this session is used up.")
+            return over
+        if calls:
+            return await self._run_calls(calls)
+        return await self._without_calls()
+
+    async def _ask(self) -> None:
+        conversation = self.conversation
+        self.phase = "streaming"
+        started = time.perf_counter()
+        try:
+            await self._ask_first_able(conversation.models)
+        finally:
+            self._api_seconds += time.perf_counter() - started
+        self.phase = "deciding"
+        self._stop_reason = self._assembler.stop_reason
+        conversation.ledger.add(self._assembler.model or conversation.model.id, self._assembler.usage)
+
+    async def _ask_first_able(self, models: list[ResolvedModel]) -> None:
+        """Ask the model in use; when it cannot serve at all, ask the next one to fall back to."""
+        for model, following in zip(models, [*models[1:], None], strict=True):
+            try:
+                return await self._stream(model)
+            except ModelError as error:
+                if following is None or error.kind not in FALLBACK_KINDS or self._answer:
+                    raise
+                await self.conversation.emit(notices.fallback(model.id, following.id, error, self.conversation.session_id))
+
+    async def _stream(self, model: ResolvedModel) -> None:
+        conversation, emit = self.conversation, self.conversation.emit
+        assembler = self._assembler = MessageAssembler()
+        async with aclosing(model.model.stream(conversation.request(model))) as events:
+            async for event in events:
+                if isinstance(event, Retry):
+                    await emit(notices.retry(event, conversation.session_id))
+                    continue
+                block = assembler.feed(event)
+                if block is not None:
+                    await self._give_out(block)
+                if conversation.partial_messages:
+                    await emit(frames.stream_event(event, session_id=conversation.session_id))
+
+    async def _give_out(self, block: dict[str, Any]) -> None:
+        """A finished block of the answer: into the journal, then to the user."""
+        conversation, assembler = self.conversation, self._assembler
+        if block["type"] == "text":
+            if not block["text"]:
+                return
+            self._text = block["text"]
+        elif block["type"] == "tool_use":
+            given = block.get("id")
+            block["id"] = conversation.unique_call_id(given)
+            if given in assembler.invalid_inputs:
+                assembler.invalid_inputs[block["id"]] = assembler.invalid_inputs[given]
+        self._answer.append(block)
+        model, usage, uuid = assembler.model or conversation.model.id, dict(assembler.usage), frames.new_uuid()
+        conversation.journal.assistant(block, message_id=assembler.message_id, model=model, usage=usage, uuid=uuid)
+        message = {"id": assembler.message_id, "model": model, "usage": usage}
+        await conversation.emit(frames.assistant(block, session_id=conversation.session_id, message=message, uuid=uuid))
+
+    def _close_answer(self) -> list[ToolCall]:
+        """Put the answer into the history and return its calls."""
+        blocks, self._answer = self._answer, []
+        if blocks:
+            self.conversation.add_assistant(blocks)
+        invalid = self._assembler.invalid_inputs
+        return [
+            ToolCall(block["id"], block["name"], block["input"], invalid.get(block["id"]))
+            for block in blocks
+            if block["type"] == "tool_use"
+        ]
+
+    # tool calls
+
+    async def _run_calls(self, calls: list[ToolCall]) -> Ending | None:
+        self.phase = "tools"
+        self._pending = calls
+        self._rounds += 1
+        await self.conversation.runner.run(calls, self._deliver)
+        outcomes, self._outcomes = self._outcomes, []
+        self._close_results()
+        return await self._after_calls(outcomes)
+
+    async def _deliver(self, call: ToolCall, outcome: Outcome) -> None:
+        """One call's result: into the journal, then to the user."""
+        conversation = self.conversation
+        self._outcomes.append(outcome)
+        self._contexts.extend(outcome.contexts)
+        if outcome.denied:
+            self._denials.append({"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.input})
+            if outcome.verdict is not None and outcome.verdict.source == "nobody":
+                await conversation.emit(notices.denied(call, outcome.verdict, conversation.session_id))
+        await self._give_result(call, outcome.output)
+
+    async def _give_result(self, call: ToolCall, output: ToolOutput) -> None:
+        conversation = self.conversation
+        block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id, "content": output.content}
+        if output.is_error is not None:
+            block["is_error"] = output.is_error
+        uuid = frames.new_uuid()
+        self._results[call.id] = block
+        self._user_frames += 1
+        conversation.journal.user([block], uuid=uuid, tool_use_result=output.structured)
+        await conversation.emit(
+            frames.tool_result(block, session_id=conversation.session_id, uuid=uuid, structured=output.structured)
+        )
+
+    def _close_results(self) -> None:
+        """Put the results of the pending calls into the history, in the order of the calls."""
+        content = [self._results[call.id] for call in self._pending]
+        if self._contexts:
+            note = "\n".join(self._contexts)
+            content.append(text_block(note))
+            self.conversation.journal.user([text_block(note)], uuid=frames.new_uuid(), is_meta=True)
+            self._contexts.clear()
+        if content:
+            self.conversation.add_user(content)
+        self._pending, self._results = [], {}
+
+    async def _refuse(self, calls: list[ToolCall], reason: str) -> None:
+        """Give each call that will not run its result, so that the history stays valid."""
+        self._pending = calls
+        text = NOT_RUN.format(reason=reason)
+        for call in calls:
+            if call.id not in self._results:
+                await self._give_result(call, ToolOutput(text, f"Error: {text}", is_error=True))
+        self._close_results()
+
+    async def _after_calls(self, outcomes: list[Outcome]) -> Ending | None:
+        structured = self.conversation.structured
+        if structured is not None and structured.answered:
+            return Ending(text=to_json(structured.answer), structured_output=structured.answer)
+        if structured is not None and structured.failures >= MAX_ATTEMPTS:
+            return failed(
+                "error_max_structured_output_retries",
+                "structured_output_retry_exhausted",
+                f"No answer matched the schema in {MAX_ATTEMPTS} attempts.",
+            )
+        if any(outcome.interrupt for outcome in outcomes):
+            await self._say(INTERRUPTED)
+            return failed("error_during_execution", "aborted_tools", "A permission answer ended the turn.")
+        halts = [outcome.halt for outcome in outcomes if outcome.halt is not None]
+        if halts:
+            return Ending(terminal_reason="hook_stopped", text=halts[0])
+        return self._over_turns()
+
+    # without calls
+
+    async def _without_calls(self) -> Ending | None:
+        if self._stop_reason == "pause_turn":
+            return None
+        if self._stop_reason in ("max_tokens", "refusal") and not self._continued:
+            self._continued = True
+            await self._say(CONTINUE if self._stop_reason == "max_tokens" else "Please go on with what you can do.")
+            return None
+        structured = self.conversation.structured
+        if structured is not None and not structured.reminded:
+            structured.reminded = True
+            await self._say(REMINDER)
+            return None
+        return await self._stop()
+
+    async def _stop(self) -> Ending | None:
+        conversation = self.conversation
+        if conversation.hooks.has("Stop", None):
+            payload = inputs.stop(
+                conversation.scene(), stop_hook_active=self._stop_hook_active, last_assistant_message=self._text
+            )
+            outcome = await conversation.hooks.run("Stop", payload, match_value=None, tool_use_id=None)
+            if outcome.block and not outcome.stop:
+                self._stop_hook_active = True
+                await self._say(outcome.reason)
+                return None
+        return Ending(text=self._text)
+
+    async def _say(self, text: str) -> None:
+        """Put a text of the runtime's own into the conversation, as a user message."""
+        conversation = self.conversation
+        self._user_frames += 1
+        frame = frames.synthetic_user(text, session_id=conversation.session_id)
+        conversation.journal.user([text_block(text)], uuid=frame["uuid"], is_meta=True)
+        conversation.add_user([text_block(text)])
+        await conversation.emit(frame)
+
+    # limits
+
+    def _over_turns(self) -> Ending | None:
+        limit = self.conversation.limits.max_turns
+        if not limit or self._rounds < limit:
+            return None
+        return failed("error_max_turns", "max_turns", f"Reached the maximum number of turns ({limit}).")
+
+    def _over_budget(self) -> Ending | None:
+        budget = self.conversation.limits.max_budget_usd
+        if budget is None:
+            return None
+        cost = self.conversation.ledger.total_cost
+        if cost is None:
+            model = self._assembler.model or self.conversation.model.id
+            text = f"max_budget_usd cannot be kept: no price is known for {model} (see TOOLWRIGHT_PRICES in docs/models.md)."
+            return failed("error_during_execution", "budget_exhausted", text)
+        if cost <= budget:
+            return None
+        return failed("error_max_budget_usd", "budget_exhausted", f"Reached the budget: {cost:.4f} of {budget:.4f} USD used.")
+
+    # endings
+
+    async def _interrupted(self) -> Ending:
+        reason = "aborted_tools" if self.phase == "tools" else "aborted_streaming"
+        if self._before_prompt:
+            self._take_prompt()
+        await self._keep_partial_answer()
+        await self._refuse(self._pending, "the person interrupted the turn.")
+        await self._say(INTERRUPTED)
+        return failed("error_during_execution", reason, INTERRUPTED)
+
+    async def _keep_partial_answer(self) -> None:
+        """What has come of an unfinished answer stays: its text in the history, its calls refused."""
+        if self.phase != "streaming":
+            return
+        for block in self._assembler.partial_blocks():
+            await self._give_out(block)
+        calls = self._close_answer()
+        if self._assembler.usage:
+            self.conversation.ledger.add(self._assembler.model or self.conversation.model.id, self._assembler.usage)
+        self._pending = self._pending or calls
+
+    def _mend_history(self) -> None:
+        """The journal refused what was about to be said: keep the history valid all the same, in memory."""
+        self._pending = self._pending or self._close_answer()
+        text = NOT_RUN.format(reason="the transcript could not be written.")
+        for call in self._pending:
+            error = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}
+            self._results.setdefault(call.id, error)
+        self._contexts.clear()
+        self._close_results()
+
+    async def _model_failed(self, error: ModelError) -> Ending:
+        conversation = self.conversation
+        await self._keep_partial_answer()
+        await self._refuse(self._pending, "the model's answer broke off.")
+        await conversation.emit(notices.api_error(error, conversation.session_id))
+        ending = Ending(terminal_reason="api_error", text=f"API error: {error}", is_error=True, api_error_status=error.status)
+        if error.kind == "prompt_too_long":
+            ending.terminal_reason = "prompt_too_long"
+        return ending
+
+    def _result(self, ending: Ending) -> frames.Frame:
+        ledger = self.conversation.ledger
+        return {
+            "type": "result",
+            "subtype": ending.subtype,
+            "is_error": ending.is_error,
+            "duration_ms": int((time.perf_counter() - self._started) * 1000),
+            "duration_api_ms": int(self._api_seconds * 1000),
+            "num_turns": 0 if self._before_prompt else 1 + self._user_frames,
+            "session_id": self.conversation.session_id,
+            "stop_reason": self._stop_reason,
+            "terminal_reason": ending.terminal_reason,
+            "total_cost_usd": ledger.total_cost,
+            "usage": ledger.turn_usage,
+            "modelUsage": ledger.model_usage(),
+            "permission_denials": self._denials,
+            "uuid": frames.new_uuid(),
+            **ending.fields(),
+            **({"origin": self.prompt.origin} if self.prompt.origin else {}),
+        }
+
+
+def prompt_text(prompt: Prompt) -> str:
+    return "\n".join(block["text"] for block in prompt.content if block.get("type") == "text")
+
+
+def to_json(value: Any) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
