@@ -1,1 +1,41 @@
-"""The sessions room."""
+"""What is kept of a session: its transcript, written as it happens and read back to go on.
+
+paths          where transcripts lie
+journal        writing one, entry by entry
+load           reading one back: lines ▸ chain ▸ history
+find           one by its id, or a project's newest
+fork           a copy under new ids
+lines          bytes as entries, whatever happened to the file
+history        entries as messages that an API accepts
+encoding       one entry as one line
+private_files  opening and appending, for the owner only
+git_head       the branch a folder is on
+"""
+
+from .errors import JournalError
+from .find import find_session, latest_session
+from .fork import fork
+from .history import LoadedMessage, interrupted_result
+from .journal import SYNTHETIC_MODEL, Journal
+from .load import Transcript, load, transcript_of
+from .paths import checked_session_id, config_dir, is_session_id, project_dir, project_key_for_directory, transcript_path
+
+__all__ = [
+    "Journal",
+    "JournalError",
+    "SYNTHETIC_MODEL",
+    "Transcript",
+    "LoadedMessage",
+    "load",
+    "transcript_of",
+    "interrupted_result",
+    "find_session",
+    "latest_session",
+    "fork",
+    "config_dir",
+    "project_dir",
+    "project_key_for_directory",
+    "transcript_path",
+    "checked_session_id",
+    "is_session_id",
+]

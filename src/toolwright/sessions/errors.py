@@ -1,0 +1,7 @@
+"""The one error of this room."""
+
+from toolwright.types import ClaudeSDKError
+
+
+class JournalError(ClaudeSDKError):
+    """A transcript could not be written or read. The text names the file, what happened and what to do."""

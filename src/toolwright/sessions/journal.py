@@ -1,0 +1,174 @@
+"""The journal: a session's transcript, appended to line by line as things happen.
+
+Each entry hangs on the one before it (`parentUuid`); an assistant message is written block by block, under one message id.
+An entry is in the file when its method returns, or the method raises `JournalError` and the journal stands where it stood.
+Nothing is held open between entries, and no file exists before the first. Knows the layout of entries, not what a session
+does.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .encoding import encode_line
+from .git_head import git_branch
+from .lines import is_in_chain
+from .private_files import append
+
+SYNTHETIC_MODEL = "<synthetic>"
+"""The model of messages that no model wrote, such as an API error shown as an answer; they are not part of the history."""
+
+Content = str | list[dict[str, Any]]
+
+
+class Journal:
+    """The transcript of one session, for its one writer. Not made for use from several threads."""
+
+    __slots__ = ("_branch", "_staged", "cwd", "entrypoint", "last_uuid", "path", "session_id", "version")
+
+    def __init__(
+        self, path: Path, *, session_id: str, cwd: str, version: str, entrypoint: str = "sdk-py", last_uuid: str | None = None
+    ) -> None:
+        """`last_uuid` is the entry to go on from, when a session is resumed."""
+        self.path = path
+        self.session_id = session_id
+        self.cwd = cwd
+        self.version = version
+        self.entrypoint = entrypoint
+        self.last_uuid = last_uuid
+        self._branch: str | None = None
+        self._staged: list[bytes] | None = None
+
+    def user(
+        self,
+        content: Content,
+        *,
+        uuid: str | None = None,
+        tool_use_result: Any = None,
+        source: str | None = None,
+        is_meta: bool = False,
+    ) -> str:
+        """A user message: a prompt, or a tool's result with its structured form.
+
+        `source` is the entry of the call that a result answers. `is_meta` marks a text that the person did not write.
+        """
+        extra: dict[str, Any] = {"isMeta": True} if is_meta else {}
+        if tool_use_result is not None:
+            extra["toolUseResult"] = tool_use_result
+        if source is not None:
+            extra["sourceToolAssistantUUID"] = source
+        return self._chain("user", uuid, {"message": {"role": "user", "content": content}, **extra})
+
+    def assistant(
+        self,
+        block: dict[str, Any],
+        *,
+        message_id: str,
+        model: str,
+        usage: Mapping[str, Any] | None = None,
+        stop_reason: str | None = None,
+        uuid: str | None = None,
+    ) -> str:
+        """One content block of an assistant message. Blocks with one `message_id` are one message when read back."""
+        message = {
+            "id": message_id,
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": [block],
+            "stop_reason": stop_reason,
+            "stop_sequence": None,
+            "usage": usage or {},
+        }
+        extra = {"isApiErrorMessage": True} if model == SYNTHETIC_MODEL else {}
+        return self._chain("assistant", uuid, {"message": message, **extra})
+
+    def system(self, subtype: str, *, uuid: str | None = None, **fields: Any) -> str:
+        """Something that happened in the conversation without being a message, such as a compact boundary."""
+        return self._chain("system", uuid, {"subtype": subtype, **fields})
+
+    def note(self, type: str, **fields: Any) -> None:
+        """A line about the session that is no part of the conversation: custom-title, tag, last-prompt, summary, …"""
+        self._put(encode_line({"type": type, **fields, "sessionId": self.session_id}))
+
+    def append_many(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Entries that are complete already, in one write. The chain goes on from the last of them that is in it."""
+        complete = [dict(entry) for entry in entries]
+        if complete:
+            self._put(b"".join(map(encode_line, complete)))
+            self.last_uuid = next((entry["uuid"] for entry in reversed(complete) if is_in_chain(entry)), self.last_uuid)
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Everything put down inside becomes one write at the end. Do not await inside: until then nothing is in the file."""
+        if self._staged is not None:
+            yield
+            return
+        self._staged, before = [], self.last_uuid
+        try:
+            yield
+        finally:
+            staged, self._staged = self._staged, None
+            self._write_batch(b"".join(staged), before)
+
+    def _write_batch(self, data: bytes, before: str | None) -> None:
+        try:
+            if data:
+                append(self.path, data)
+        except BaseException:
+            self.last_uuid = before
+            raise
+
+    def _chain(self, type_: str, uuid: str | None, body: dict[str, Any]) -> str:
+        uuid = uuid or new_uuid()
+        if self._branch is None:
+            self._branch = git_branch(self.cwd)
+        entry = {
+            "type": type_,
+            "parentUuid": self.last_uuid,
+            "uuid": uuid,
+            **body,
+            "isSidechain": False,
+            "userType": "external",
+            "entrypoint": self.entrypoint,
+            "cwd": self.cwd,
+            "sessionId": self.session_id,
+            "version": self.version,
+            "gitBranch": self._branch,
+            "timestamp": timestamp(),
+        }
+        self._put(encode_line(entry))
+        self.last_uuid = uuid
+        return uuid
+
+    def _put(self, line: bytes) -> None:
+        if self._staged is not None:
+            self._staged.append(line)
+        else:
+            append(self.path, line)
+
+
+def timestamp() -> str:
+    """Now, as transcripts write it: `2026-01-31T12:00:00.000Z`."""
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+    return f"{_second(seconds)}.{milliseconds:03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+def new_uuid() -> str:
+    """A random UUID (version 4) as text; three times as fast as making the object first."""
+    raw = bytearray(os.urandom(16))
+    raw[6] = raw[6] & 0x0F | 0x40
+    raw[8] = raw[8] & 0x3F | 0x80
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
