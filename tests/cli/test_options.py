@@ -106,8 +106,6 @@ def test_agents_become_definitions() -> None:
 
 
 def test_the_environment_fills_in_what_flags_leave_open() -> None:
-    assert options(TOOLWRIGHT_MODEL="scripted:x").model == "scripted:x"
-    assert options("--model", "m", TOOLWRIGHT_MODEL="scripted:x").model == "m"
     assert options(CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING="true").enable_file_checkpointing
     assert options(CLAUDE_AGENT_SDK_CLIENT_APP="app/1").client_app == "app/1"
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -33,7 +35,9 @@ TOOLS = ["Read", "Glob", "Grep", "Edit", "Write", "Bash"]
 ALLOWED = ["Bash(python3 -m unittest:*)", "Bash(python -m unittest:*)"]
 TICK = 0.1
 
-KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+ENOUGH_FOR_A_MODEL = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+NAME_MISSING = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+"""They say where to ask, but not for which model."""
 
 DEMO_FLAGS = (
     Flag("keep", "switch"),
@@ -63,26 +67,29 @@ Now yours. In a folder of your own:
 From Python:
 
     import asyncio
-    from toolwright import ClaudeAgentOptions, query
+    from toolwright import query
 
     async def main():
-        options = ClaudeAgentOptions(permission_mode="acceptEdits")
-        async for message in query(prompt="Fix the failing test", options=options):
+        async for message in query(prompt="What does this project do?"):
             print(message)
 
     asyncio.run(main())
 """
 
 MODEL_HINT = """
-Both need a model: export ANTHROPIC_API_KEY=…, or --model openai:NAME@http://127.0.0.1:8000/v1
+Both need a model. Set one of these first:
+
+    export ANTHROPIC_API_KEY=…
+    export TOOLWRIGHT_MODEL=openai:NAME@http://127.0.0.1:8000/v1
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """`name` is None where the environment alone decides."""
+    """`name` is None where the environment alone decides; `shown` is what the demo says of it."""
 
     name: str | None
+    shown: str
     scripted: bool = False
 
 
@@ -110,9 +117,16 @@ def _take_leave(terminal: Terminal, folder: DemoFolder, *, code: int, keep: bool
 
 
 def choose_model(named: str | None, environment: Mapping[str, str]) -> ChosenModel:
-    name = named or environment.get("TOOLWRIGHT_MODEL") or None
-    scripted = name is None and not any(environment.get(variable) for variable in KEY_VARIABLES)
-    return ChosenModel(name, scripted)
+    name = named or environment.get("TOOLWRIGHT_MODEL")
+    at_openai = any(environment.get(variable) for variable in NAME_MISSING)
+    if not name and at_openai and environment.get("OPENAI_MODEL"):
+        name = f"openai:{environment['OPENAI_MODEL']}"
+    if name:
+        return ChosenModel(name, name)
+    if any(environment.get(variable) for variable in ENOUGH_FOR_A_MODEL):
+        return ChosenModel(None, "as the ANTHROPIC_… variables say")
+    hint = "; to use your OPENAI_… server name a model: --model openai:NAME" if at_openai else ""
+    return ChosenModel(None, f"none configured: the words are scripted, every tool call is real{hint}", scripted=True)
 
 
 class Demo:
@@ -143,16 +157,16 @@ class Demo:
             pass
 
     def _introduce(self) -> None:
-        paint = self._terminal.paint
-        self._terminal.line(paint("toolwright demo", "bold"))
-        self._terminal.line(f"  folder  {self._folder.project} (a temporary copy)")
-        self._terminal.line(f"  model   {self._model_line()}")
-        self._terminal.line(f"  task    {TASK}")
+        self._terminal.line(self._terminal.paint("toolwright demo", "bold"))
+        self._terminal.line()
+        self._fact("folder", f"{self._folder.project} (a temporary copy)")
+        self._fact("model", self._model.shown)
+        self._fact("task", TASK)
 
-    def _model_line(self) -> str:
-        if self._model.scripted:
-            return self._terminal.paint("none configured: the words are scripted, every tool call is real", "yellow")
-        return self._model.name or "as configured in the environment"
+    def _fact(self, name: str, text: str) -> None:
+        lines = textwrap.wrap(text, self._terminal.width - 8, break_on_hyphens=False, break_long_words=False)
+        for heading, line in zip_longest([name], lines, fillvalue=""):
+            self._terminal.line(f"{self._terminal.paint(f'{heading:6}', 'dim')}  {line}")
 
     async def _show_session(self) -> dict[str, Any]:
         from toolwright.runtime.assemble import open_session
@@ -197,7 +211,8 @@ class Demo:
 
     def _script(self) -> str:
         """The script's name as a model. Its pauses are for watching: without a terminal they are taken out."""
-        script = json.loads(SCRIPT.read_text(encoding="utf-8"))
+        text = SCRIPT.read_text(encoding="utf-8").replace("$PROJECT", json.dumps(str(self._folder.project))[1:-1])
+        script = json.loads(text)
         if not self._terminal.live:
             script = without_delays(script)
         path = self._folder.root / "script.json"
@@ -206,7 +221,7 @@ class Demo:
 
     def _summarise(self, renderer: Renderer) -> None:
         self._terminal.line()
-        self._terminal.line(self._terminal.paint(f"{renderer.elapsed():.1f} s · {renderer.tally.text()}", "dim"))
+        self._terminal.line(self._terminal.paint(f"Done in {renderer.account()}.", "dim"))
 
     def _conclude(self, result: dict[str, Any], verdict: Verdict) -> None:
         if result.get("is_error") or not result:
@@ -214,7 +229,7 @@ class Demo:
         self._terminal.line(f"{self._verdict_line(verdict)} (checked apart from the agent: {verdict.summary})")
         if verdict.passed:
             self._terminal.line()
-            self._terminal.line(NEXT_STEPS + (MODEL_HINT if self._model.scripted else ""))
+            self._terminal.write(NEXT_STEPS + (MODEL_HINT if self._model.scripted else ""))
 
     def _verdict_line(self, verdict: Verdict) -> str:
         if verdict.passed:
@@ -224,7 +239,7 @@ class Demo:
 
 def without_delays(script: Any) -> Any:
     if isinstance(script, dict):
-        return {key: without_delays(value) for key, value in script.items() if key not in ("delay", "chunk_delay")}
+        return {key: without_delays(value) for key, value in script.items() if key not in ("delay", "pace")}
     return [without_delays(value) for value in script] if isinstance(script, list) else script
 
 

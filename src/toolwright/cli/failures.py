@@ -10,9 +10,13 @@ EXIT_FAILED, EXIT_USAGE, EXIT_OUTPUT_CLOSED = 1, 2, 141
 
 
 def complain(text: str) -> None:
+    tell(f"toolwright: {text}")
+
+
+def tell(line: str) -> None:
     """One line on stderr; if that is closed as well there is nobody to tell."""
     try:
-        write_now(2, f"toolwright: {text}\n")
+        write_now(2, line.rstrip("\n") + "\n")
     except (OutputClosed, OSError):
         pass
 

@@ -24,9 +24,9 @@ Usage: toolwright [flags] [prompt]
 Runs an agent: a model that works with tools on the files of this folder.
 
 Examples:
-  toolwright demo                           see it fix a failing test, no key needed
-  toolwright -p "Why does the build fail?"  ask once, print the answer
-  git diff | toolwright -p "Review this"    ask about what is piped in
+  toolwright demo                          see it fix a failing test (no key)
+  toolwright -p "Why does the build fail"  ask once, print the answer
+  git diff | toolwright -p "Review this"   ask about what is piped in
   toolwright -p "Fix the test" --permission-mode acceptEdits \\
              --allowed-tools 'Bash(make test)'
   toolwright -p "Name the version" --output-format json | jq -r .result

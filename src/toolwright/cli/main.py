@@ -76,6 +76,7 @@ def _show_help() -> int:
 
 
 def _start(line: CommandLine) -> int:
+    from toolwright.cli.failures import tell
     from toolwright.cli.options import options_from_flags
 
     streams_in = line.values.get("input-format") == "stream-json"
@@ -86,6 +87,7 @@ def _start(line: CommandLine) -> int:
     elif not line.values.get("print"):
         _refuse_mistyped_command(line.words)
     options = options_from_flags(line.values, os.environ)
+    options.stderr = tell
     return _converse(line, options) if streams_in else _ask(line, options)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from toolwright.types import ClaudeAgentOptions
 
 _SAME = {
+    "model": "model",
     "fallback-model": "fallback_model",
     "max-budget-usd": "max_budget_usd",
     "continue": "continue_conversation",
@@ -51,7 +52,7 @@ def options_from_flags(values: Mapping[str, Any], environment: Mapping[str, str]
     fields = {field: values[name] for name, field in _SAME.items() if values.get(name) not in (None, False)}
     fields["system_prompt"] = _system_prompt(values)
     fields["extra_args"] = _extra_args(values)
-    for make in (_model, _tools, _limits, _thinking, _output_format, _mcp_servers, _agents, _plugins, _from_environment):
+    for make in (_tools, _limits, _thinking, _output_format, _mcp_servers, _agents, _plugins, _from_environment):
         fields.update(make(values, environment))
     return ClaudeAgentOptions(**fields)
 
@@ -65,11 +66,6 @@ def _refuse_contradictions(values: Mapping[str, Any]) -> None:
     unknown = sorted(set(values.get("setting-sources", ())) - set(_SETTING_SOURCES))
     if unknown:
         raise UsageError(f"--setting-sources knows {', '.join(_SETTING_SOURCES)}; got {', '.join(unknown)}")
-
-
-def _model(values: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    named = values.get("model") or environment.get("TOOLWRIGHT_MODEL")
-    return {"model": named} if named else {}
 
 
 def _system_prompt(values: Mapping[str, Any]) -> Any:

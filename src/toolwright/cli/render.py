@@ -53,6 +53,9 @@ class Tally:
         self._current_out = usage.get("output_tokens") or self._current_out
 
     def text(self) -> str:
+        """Empty where nothing was counted: a script has no tokens."""
+        if not self.tokens_in and not self.tokens_out + self._current_out:
+            return ""
         money = "" if self.cost is None else f" · ${self.cost:.4f}"
         return f"{short_number(self.tokens_in)} in, {short_number(self.tokens_out + self._current_out)} out{money}"
 
@@ -107,11 +110,12 @@ class Renderer:
     def tick(self) -> None:
         wheel = self.terminal.glyph(SPINNER, PLAIN_SPINNER)
         self._spin = (self._spin + 1) % len(wheel)
-        elapsed = f"{self.clock() - self._began:.1f} s"
-        self.terminal.status(f"{wheel[self._spin]} {self._activity} · {elapsed} · {self.tally.text()}")
+        self.terminal.status(f"{wheel[self._spin]} {self._activity} · {self.account()}")
 
-    def elapsed(self) -> float:
-        return self.clock() - self._began
+    def account(self) -> str:
+        """Time, tokens and money so far."""
+        elapsed = f"{self.clock() - self._began:.1f} s"
+        return " · ".join(part for part in (elapsed, self.tally.text()) if part)
 
     # -- frames
 
@@ -195,11 +199,12 @@ class Renderer:
             card = Card(str(block.get("name")), block.get("input") or {}, self.clock())
             self._cards[str(block.get("id"))] = card
             self._activity = f"running {card.name}"
-            self._header(str(block.get("id")), card)
+            self._header(str(block.get("id")), card, apart=self._last_header not in self._cards)
 
-    def _header(self, call: str, card: Card) -> None:
+    def _header(self, call: str, card: Card, *, apart: bool) -> None:
+        """Calls that were made together stand together; their results come under headings of their own."""
         self._end_text()
-        if self._last_header not in self._cards:
+        if apart:
             self.terminal.line()
         self._last_header = call
         mark = self.terminal.glyph("◆", "*")
@@ -221,7 +226,7 @@ class Renderer:
         if block.get("type") != "tool_result" or card is None:
             return
         if self._last_header != block["tool_use_id"]:
-            self._header(block["tool_use_id"], card)
+            self._header(block["tool_use_id"], card, apart=True)
         del self._cards[block["tool_use_id"]]
         failed = bool(block.get("is_error"))
         self._body(self._body_lines(card, block, structured, failed))
