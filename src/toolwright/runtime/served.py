@@ -101,7 +101,10 @@ class ServedSession:
                 break
             if not self._initializing:
                 self._initializing = True
-                await self._open({})
+                try:
+                    await self._open({})
+                except ClaudeSDKError:
+                    return  # the refusal has been told as a result
             await self._opened.wait()
             await self._send(frame)
         if not self._initializing:
