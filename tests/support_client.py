@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-import support_fake_cli
 from anyio.lowlevel import current_token
-from support_fake_cli import FakeSession
 
+import support_fake_cli
+from support_fake_cli import FakeSession
 from toolwright.protocol.memory import MemoryPeer, MemoryTransport, memory_transport_pair
 from toolwright.types import AssistantMessage, Message, ResultMessage, SystemMessage, TextBlock
 

@@ -59,7 +59,7 @@ class FakeSession:
         match frame["type"]:
             case "user":
                 self.queue.append(frame["message"]["content"])
-                return self.play({})
+                return self.play({}) if self.turn is None else []
             case "control_request":
                 return self.answered(frame["request_id"], frame["request"])
             case "control_response":

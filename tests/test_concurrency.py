@@ -109,3 +109,14 @@ async def test_a_task_cancelled_before_it_runs_never_runs() -> None:
     task.cancel()
     await task.wait()
     assert ran == []
+
+
+async def test_a_channel_is_read_by_a_loop_that_may_be_left_and_taken_up_again() -> None:
+    channel: Channel[int] = Channel()
+    for number in range(4):
+        channel.put_now(number)
+    channel.close()
+    async for number in channel:
+        if number == 1:
+            break
+    assert [number async for number in channel] == [2, 3]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import anyio
 from anyio.lowlevel import current_token
@@ -61,6 +61,16 @@ class Channel(Generic[T]):
         item = self._items.popleft()
         self._wake()
         return item
+
+    def __aiter__(self) -> Self:
+        """The channel is its own iterator: unlike a generator it may be left at any time without being closed."""
+        return self
+
+    async def __anext__(self) -> T:
+        try:
+            return await self.get()
+        except ChannelClosed:
+            raise StopAsyncIteration from None
 
     def close(self, error: BaseException | None = None) -> None:
         if not self._closed:

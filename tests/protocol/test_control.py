@@ -173,12 +173,11 @@ async def test_a_handler_may_close_its_own_connection_without_waiting_for_itself
         done.set()
         return {}
 
-    async with wired(client=closing) as wire:
-        async with anyio.create_task_group() as group:
-            group.start_soon(wire.session.request, {"subtype": "x"})
-            with anyio.fail_after(5):
-                await done.wait()
-            group.cancel_scope.cancel()
+    async with wired(client=closing) as wire, anyio.create_task_group() as group:
+        group.start_soon(wire.session.request, {"subtype": "x"})
+        with anyio.fail_after(5):
+            await done.wait()
+        group.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize(

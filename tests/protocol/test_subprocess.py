@@ -7,8 +7,8 @@ from typing import Any
 
 import anyio
 import pytest
-from support_client import children, nothing_left, write_program
 
+from support_client import children, nothing_left, write_program
 from toolwright.protocol.subprocess import SubprocessTransport
 from toolwright.types import CLIConnectionError, CLIJSONDecodeError, CLINotFoundError, ProcessError
 
@@ -147,7 +147,7 @@ async def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
         await SubprocessTransport([str(tmp_path / "nowhere")]).connect()
     with pytest.raises(CLINotFoundError, match="no-such-command-anywhere"):
         await SubprocessTransport(["no-such-command-anywhere"]).connect()
-    with pytest.raises(CLIConnectionError, match="Working directory does not exist: .*gone"):
+    with pytest.raises(CLIConnectionError, match=r"Working directory does not exist: .*gone"):
         await SubprocessTransport([sys.executable], cwd=tmp_path / "gone").connect()
     with pytest.raises(CLIConnectionError, match="Permission denied"):
         await SubprocessTransport([str(plain)]).connect()
@@ -172,7 +172,7 @@ async def test_writing_to_a_child_that_has_ended_tells_its_last_words(tmp_path: 
     await transport.connect()
     with pytest.raises(ProcessError):
         await received(transport)
-    with pytest.raises(CLIConnectionError, match="exit code 1.*out of memory"):
+    with pytest.raises(CLIConnectionError, match=r"exit code 1.*out of memory"):
         await transport.write("{}\n")
     await transport.close()
 
@@ -185,7 +185,7 @@ async def test_closing_ends_a_child_that_ignores_everything_but_sigkill(tmp_path
         await transport.connect()
         stream = transport.read_messages()
         assert await anext(stream) == {}
-        await stream.aclose()  # type: ignore[attr-defined]  # a generator, as the annotation of the seam does not say
+        await stream.aclose()  # type: ignore[attr-defined]  # a generator
         await transport.close()
 
 
@@ -238,10 +238,9 @@ async def test_pipes_held_by_a_grandchild_neither_hang_nor_leak(tmp_path: Path) 
 
 
 async def test_many_children_leave_nothing(tmp_path: Path) -> None:
-    async with nothing_left():
-        async with anyio.create_task_group() as group:
-            for _ in range(10):
-                group.start_soon(_echo_once, program(tmp_path, ECHO))
+    async with nothing_left(), anyio.create_task_group() as group:
+        for _ in range(10):
+            group.start_soon(_echo_once, program(tmp_path, ECHO))
     assert not children()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from toolwright.concurrency import Channel, ChannelClosed
+from toolwright.concurrency import Channel
 from toolwright.protocol.lines import Frame, LineSplitter, decode, encode
 from toolwright.protocol.transport import Transport
 from toolwright.types import CLIConnectionError
@@ -36,7 +36,7 @@ class MemoryTransport(Transport):
                 await self._to_peer.put(frame)
 
     def read_messages(self) -> AsyncIterator[Frame]:
-        return taken(self._from_peer)
+        return self._from_peer
 
     async def close(self) -> None:
         self._connected = False
@@ -61,7 +61,7 @@ class MemoryPeer:
 
     def frames(self) -> AsyncIterator[Frame]:
         """Every frame of the client, until it ends its input."""
-        return taken(self._from_client)
+        return self._from_client
 
     async def write(self, frame: Frame) -> None:
         """Send a frame to the client. One that is not JSON is refused here, as a pipe would refuse it."""
@@ -80,13 +80,3 @@ def memory_transport_pair(limit: int = 100) -> tuple[MemoryTransport, MemoryPeer
     to_session: Channel[Frame] = Channel(limit)
     to_client: Channel[Frame] = Channel(limit)
     return MemoryTransport(to_session, to_client), MemoryPeer(to_session, to_client)
-
-
-async def taken(channel: Channel[Frame]) -> AsyncIterator[Frame]:
-    """What is put into the channel, one by one, until it is closed."""
-    while True:
-        try:
-            frame = await channel.get()
-        except ChannelClosed:
-            return
-        yield frame

@@ -1,0 +1,98 @@
+"""Prompts as user frames, and the task that streams them into a session."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Mapping
+from functools import partial
+from typing import Any
+
+import anyio
+
+from toolwright.client.streams import closed
+from toolwright.concurrency import OwnedTask, spawn
+from toolwright.protocol.lines import Frame
+from toolwright.runtime.seams import Session
+from toolwright.types import CLIConnectionError, OptionsError
+
+_STOP_SECONDS = 5.0
+
+
+def check_prompt(prompt: object) -> None:
+    if not isinstance(prompt, str | AsyncIterable):
+        raise OptionsError(
+            f"prompt must be a string, or an async iterable of user messages (dicts), not {type(prompt).__name__}. "
+            "Turn a list into an async generator that yields its items."
+        )
+
+
+def user_frame(content: str, *, session_id: str, verbatim: bool = False) -> Frame:
+    frame: Frame = {
+        "type": "user",
+        "message": {"role": "user", "content": content},
+        "parent_tool_use_id": None,
+        "session_id": session_id,
+    }
+    return composed(frame, verbatim=verbatim)
+
+
+def streamed_frame(item: object, *, session_id: str | None, verbatim: bool = False) -> Frame:
+    """A message that the caller built. A session id is only put in where there is none."""
+    if not isinstance(item, Mapping):
+        raise OptionsError(
+            f"prompt: an async iterable must yield dicts like {{'type': 'user', 'message': {{'role': 'user', 'content': …}}}}, "
+            f"not {type(item).__name__}"
+        )
+    frame: Frame = dict(item)
+    if session_id is not None:
+        frame.setdefault("session_id", session_id)
+    return composed(frame, verbatim=verbatim)
+
+
+def composed(frame: Frame, *, verbatim: bool) -> Frame:
+    """Mark a message that must be taken as it is: nothing in it is expanded or run as a command."""
+    return frame | {"client_composed": True} if verbatim and frame.get("type") == "user" else frame
+
+
+class Feeding:
+    """Streams an iterable's messages into a session, then ends the session's input.
+
+    When the iterable raises, the session is closed and `error` holds what it raised. When the session ends first, the
+    feeding just stops: the session itself says why.
+    """
+
+    __slots__ = ("_task",)
+
+    def __init__(self, session: Session, prompts: AsyncIterable[Any], *, verbatim: bool) -> None:
+        self._task: OwnedTask = spawn(partial(_feed, session, prompts, verbatim), name="prompt stream")
+
+    @property
+    def error(self) -> BaseException | None:
+        return self._task.error
+
+    def cancel(self) -> None:
+        self._task.cancel()
+
+    async def stopped(self) -> None:
+        self._task.cancel()
+        with anyio.move_on_after(_STOP_SECONDS, shield=True):
+            await self._task.wait()
+
+
+async def send_all(session: Session, prompts: AsyncIterable[Any], *, session_id: str | None, verbatim: bool) -> None:
+    stream = aiter(prompts)
+    try:
+        async for item in stream:
+            await session.send(streamed_frame(item, session_id=session_id, verbatim=verbatim))
+    finally:
+        await closed(stream)
+
+
+async def _feed(session: Session, prompts: AsyncIterable[Any], verbatim: bool) -> None:
+    try:
+        await send_all(session, prompts, session_id=None, verbatim=verbatim)
+    except CLIConnectionError:
+        return
+    except Exception:
+        await session.close()
+        raise
+    await session.end_input()

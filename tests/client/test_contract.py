@@ -1,0 +1,47 @@
+"""The same conversations give the same messages, however a session is held."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support_client import nothing_left
+from support_contract import CONVERSATIONS, SETTINGS, Conversation, Setting, words
+from toolwright.client import ClaudeSDKClient, query
+from toolwright.types import Message
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("conversation", CONVERSATIONS, ids=str),
+    pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS.keys()),
+]
+
+
+async def streamed(prompts: tuple[str, ...]) -> AsyncIterator[dict[str, Any]]:
+    for prompt in prompts:
+        yield {"type": "user", "message": {"role": "user", "content": prompt}}
+
+
+async def test_a_client_hears_the_conversation_turn_by_turn(
+    setting: Setting, conversation: Conversation, tmp_path: Path
+) -> None:
+    heard: list[Message] = []
+    async with (
+        nothing_left(),
+        setting(conversation, tmp_path) as (options, transport),
+        ClaudeSDKClient(options, transport) as client,
+    ):
+        for prompt in conversation.prompts:
+            await client.query(prompt)
+            heard += [message async for message in client.receive_response()]
+    assert words(heard) == conversation.expected
+
+
+async def test_a_query_with_streamed_prompts_hears_the_same(
+    setting: Setting, conversation: Conversation, tmp_path: Path
+) -> None:
+    async with nothing_left(), setting(conversation, tmp_path) as (options, transport):
+        prompts = streamed(conversation.prompts)
+        heard = [message async for message in query(prompt=prompts, options=options, transport=transport)]
+    assert words(heard) == conversation.expected
