@@ -11,14 +11,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+import anyio
 import msgspec
+
+from toolwright.workspace import WorkspaceError
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
 
+FILE_TIMEOUT = 30.0
+
 
 class InvalidInput(Exception):
     """The input does not fit the tool's schema; the text tells the model which field, what was expected and what came."""
+
+
+class ToolFailure(Exception):
+    """A built-in tool could not do what was asked; the text is the error result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,8 @@ class Effects:
     writes: tuple[str, ...] = ()
     command: str | None = None
     hosts: tuple[str, ...] = ()
+    cwd: str | None = None
+    """The folder that relative paths of `command` start from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +91,8 @@ class Tool(Protocol):
 class BuiltinTool:
     """The common half of the built-in tools: the input is a msgspec Struct, from which schema and parsing follow.
 
-    A subclass sets `name`, `description`, `Input` (a Struct with `forbid_unknown_fields=True` and `Meta` descriptions), and
-    perhaps `read_only` and `field_aliases`.
+    A subclass sets `name`, `description`, `Input` (a Struct with `forbid_unknown_fields=True` and `Meta` descriptions), perhaps
+    `read_only`, `field_aliases` and `timeout`, and does its work in `perform`.
     """
 
     name: str = ""
@@ -90,30 +101,85 @@ class BuiltinTool:
     read_only: bool = False
     field_aliases: Mapping[str, str] = {}
     """Other spellings of a field that are accepted: alias → field."""
+    timeout: float | None = FILE_TIMEOUT
+    """Seconds until the call is given up; None if the tool sees to that itself."""
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
         return flat_schema(self.Input)
 
     def parse(self, raw: dict[str, Any]) -> Any:
-        renamed = {self._field(key, raw): value for key, value in raw.items()}
         try:
-            return msgspec.convert(renamed, self.Input)
+            return msgspec.convert(raw, self.Input)
+        except msgspec.ValidationError:
+            return self._parse_leniently(raw)
+
+    def effects(self, parsed: Any, workspace: Workspace) -> Effects:
+        return Effects()
+
+    async def run(self, parsed: Any, context: ToolContext) -> ToolOutput:
+        try:
+            with anyio.fail_after(self.timeout):
+                return await self.perform(parsed, context)
+        except (ToolFailure, WorkspaceError) as failure:
+            return ToolOutput(str(failure), is_error=True)
+        except TimeoutError:
+            return ToolOutput(f"{self.name} was stopped: it took longer than {self.timeout:g} seconds.", is_error=True)
+        except OSError as error:
+            return ToolOutput(f"{self.name} failed: {describe_os_error(error)}", is_error=True)
+
+    async def perform(self, parsed: Any, context: ToolContext) -> ToolOutput:
+        """The work itself. Raises `ToolFailure` (or what the workspace raises) for an error result."""
+        raise NotImplementedError
+
+    def _parse_leniently(self, raw: dict[str, Any]) -> Any:
+        """Aliases count as the fields they mean, and null for an optional field as leaving it out."""
+        fields = {field.encode_name: field for field in msgspec.structs.fields(self.Input)}
+        renamed = {self._field(key, raw): value for key, value in raw.items()}
+        given = {key: value for key, value in renamed.items() if value is not None or key not in fields or fields[key].required}
+        try:
+            return msgspec.convert(given, self.Input)
         except msgspec.ValidationError as error:
-            raise InvalidInput(str(error)) from None
+            issues = [*_missing(fields, given), *_unexpected(fields, given)] or [_mismatch(str(error), given)]
+            noun = "issue" if len(issues) == 1 else "issues"
+            text = f"InputValidationError: {self.name} failed due to the following {noun}:\n" + "\n".join(issues)
+            raise InvalidInput(text) from None
 
     def _field(self, key: str, raw: dict[str, Any]) -> str:
         field_name = self.field_aliases.get(key, key)
         return key if field_name in raw else field_name
 
-    def effects(self, parsed: Any, workspace: Workspace) -> Effects:
-        return Effects()
+
+def _missing(fields: Mapping[str, msgspec.structs.FieldInfo], given: Mapping[str, Any]) -> list[str]:
+    return [f"The required parameter `{name}` is missing" for name in fields if fields[name].required and name not in given]
+
+
+def _unexpected(fields: Mapping[str, msgspec.structs.FieldInfo], given: Mapping[str, Any]) -> list[str]:
+    known = ", ".join(fields)
+    return [f"An unexpected parameter `{name}` was provided (known: {known})" for name in given if name not in fields]
+
+
+def _mismatch(message: str, given: Mapping[str, Any]) -> str:
+    """msgspec's "Expected `int`, got `str` - at `$.offset`" with the field first and what came."""
+    problem, _, place = message.partition(" - at `$")
+    name = place.rstrip("`").removeprefix(".")
+    if name not in given:
+        return f"The parameters do not fit: {message}"
+    value = repr(given[name])
+    came = value if len(value) <= 100 else f"{value[:100]}…"
+    return f"The parameter `{name}` does not fit: {problem[:1].lower()}{problem[1:]}; provided: {came}"
+
+
+def describe_os_error(error: OSError) -> str:
+    """The system's words, with the file they are about."""
+    where = f" ({error.filename})" if isinstance(error.filename, str) else ""
+    return f"{error.strerror or error}{where}."
 
 
 def flat_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of a Struct as a tool's `input_schema`: one object, no `$ref` at the top, no titles."""
     _, definitions = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
-    top = definitions.pop(struct.__name__)
+    top: dict[str, Any] = definitions.pop(struct.__name__)
     top.pop("title", None)
     if definitions:
         top["$defs"] = definitions

@@ -1,1 +1,38 @@
-"""The workspace room."""
+"""The workspace room: the only door to the machine. Paths, files, commands; see docs/workspace.md."""
+
+from toolwright.workspace.captured import Captured
+from toolwright.workspace.environment import child_environment
+from toolwright.workspace.errors import (
+    BadPath,
+    CommandNotStarted,
+    FileChanged,
+    FileTooLarge,
+    NotRegularFile,
+    PathNotAllowed,
+    ProgramMissing,
+    WorkspaceError,
+)
+from toolwright.workspace.files import Content, OpenFile, Replaced
+from toolwright.workspace.ledger import Knowledge, ReadLedger
+from toolwright.workspace.shells import CommandResult
+from toolwright.workspace.workspace import Workspace
+
+__all__ = [
+    "BadPath",
+    "Captured",
+    "CommandNotStarted",
+    "CommandResult",
+    "Content",
+    "FileChanged",
+    "FileTooLarge",
+    "Knowledge",
+    "NotRegularFile",
+    "OpenFile",
+    "PathNotAllowed",
+    "ProgramMissing",
+    "ReadLedger",
+    "Replaced",
+    "Workspace",
+    "WorkspaceError",
+    "child_environment",
+]

@@ -1,0 +1,153 @@
+"""Glob: find files by name pattern, newest first."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from anyio.to_thread import run_sync
+from msgspec import Meta
+
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, below, notices
+from toolwright.workspace import NotRegularFile
+
+if TYPE_CHECKING:
+    from toolwright.workspace import Workspace
+    from toolwright.workspace.workspace import SearchPlace
+
+MOST_FILES = 100
+_MAGIC = frozenset("*?[{!")
+
+
+class GlobInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pattern: Annotated[str, Meta(min_length=1, description="For example **/*.py, src/**/*.{ts,tsx}, !*.md")]
+    path: Annotated[str, Meta(description="Folder to look in")] = "."
+
+
+class Glob(BuiltinTool):
+    name = "Glob"
+    description = (
+        "Finds files by pattern: * ? [abc] {a,b}, ** for any depth, a leading ! for all that do not match. A pattern without a "
+        f"slash matches at any depth. Newest first, at most {MOST_FILES} (the total is told). Hidden and git-ignored files are "
+        "included, .git itself and links are not."
+    )
+    Input = GlobInput
+    read_only = True
+    field_aliases = MappingProxyType({"cwd": "path"})
+
+    def effects(self, parsed: GlobInput, workspace: Workspace) -> Effects:
+        folder, _ = _split(parsed)
+        return Effects(reads=workspace.touched_paths(folder))
+
+    async def perform(self, parsed: GlobInput, context: ToolContext) -> ToolOutput:
+        started = time.monotonic()
+        folder, pattern = _split(parsed)
+        if ".." in pattern.split("/") or "\0" in pattern:
+            raise ToolFailure("A pattern cannot hold .. after a wildcard, or a NUL character. Give the folder as path.")
+        with _folder(context.workspace, folder) as place:
+            newest = Newest(place.folder, MOST_FILES)
+            end = await context.workspace.search(place, _arguments(pattern), on_output=newest.feed, timeout=SEARCH_TIMEOUT)
+            notes = notices(end)
+            paths = [below(place.path, name) for name in newest.names()]
+        return _result(
+            paths, newest.total, notes, workspace=context.workspace, milliseconds=int((time.monotonic() - started) * 1000)
+        )
+
+
+@contextmanager
+def _folder(workspace: Workspace, path: str) -> Iterator[SearchPlace]:
+    try:
+        with workspace.search_place(path) as place:
+            if place.file is not None:
+                raise ToolFailure(f"{place.path} is a file: Glob looks in folders. Give its folder as path.")
+            yield place
+    except FileNotFoundError:
+        raise ToolFailure(
+            f"Directory does not exist: {path}. Note: your current working directory is {workspace.cwd}."
+        ) from None
+    except NotRegularFile as error:
+        raise ToolFailure(str(error)) from None
+
+
+def _split(parsed: GlobInput) -> tuple[str, str]:
+    """The folder to stand in and the pattern from there: leading names without magic are taken as folders.
+
+    So `../x/*` and `/etc/*` are held against the boundary like any path, and ripgrep never sees them.
+    """
+    negation = "!" if parsed.pattern.startswith("!") else ""
+    names = parsed.pattern.removeprefix("!").split("/")
+    fixed: list[str] = []
+    if names[0] in ("", ".") or ".." in names:
+        while len(names) > 1 and not _MAGIC & set(names[0]):
+            fixed.append(names.pop(0))
+    if not fixed:
+        return parsed.path, parsed.pattern
+    anchor = "/" if len(names) == 1 and names != ["**"] else ""
+    return os.path.join(parsed.path, "/".join(fixed) + "/"), negation + anchor + "/".join(names)
+
+
+def _arguments(pattern: str) -> list[str]:
+    hide = () if ".git" in pattern else HIDE_GIT
+    return ["--files", "--hidden", "--no-ignore", "--null", "--glob", pattern, *hide]
+
+
+class Newest:
+    """Takes ripgrep's list of names in pieces and keeps the newest: memory does not grow with the tree."""
+
+    def __init__(self, folder: int, limit: int) -> None:
+        self._folder = folder
+        self._limit = limit
+        self._rest = b""
+        self._heap: list[tuple[int, bytes]] = []
+        self.total = 0
+
+    async def feed(self, piece: bytes) -> None:
+        names = (self._rest + piece).split(b"\0")
+        self._rest = names.pop()
+        if len(names) > 50:
+            await run_sync(self._rank, names)
+        else:
+            self._rank(names)
+
+    def names(self) -> list[bytes]:
+        """Newest first; of the same age, by name."""
+        return [name for _, name in sorted(self._heap, key=lambda entry: (-entry[0], entry[1]))]
+
+    def _rank(self, names: list[bytes]) -> None:
+        self.total += len(names)
+        for name in names:
+            entry = (self._age(name), name)
+            if len(self._heap) < self._limit:
+                heapq.heappush(self._heap, entry)
+            elif entry > self._heap[0]:
+                heapq.heapreplace(self._heap, entry)
+
+    def _age(self, name: bytes) -> int:
+        try:
+            return os.stat(name, dir_fd=self._folder, follow_symlinks=False).st_mtime_ns
+        except OSError:
+            return 0
+
+
+def _result(paths: list[str], total: int, notes: list[str], *, workspace: Workspace, milliseconds: int) -> ToolOutput:
+    truncated = total > len(paths)
+    if truncated:
+        notes = [f"the newest {len(paths)} of {total} files; narrow the pattern or path to see others", *notes]
+    lines = [workspace.shown(path) for path in paths] or ["No files found"]
+    text = "\n".join(lines + [f"[{note}]" for note in notes])
+    structured = {
+        "durationMs": milliseconds,
+        "numFiles": len(paths),
+        "filenames": paths,
+        "truncated": truncated,
+        "totalMatches": total,
+        "countIsComplete": not any("stopped" in note for note in notes),
+    }
+    return ToolOutput(text, structured)

@@ -1,0 +1,156 @@
+"""Grep: search file contents with ripgrep, a page of results at a time, in the order of paths."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.read import missing_file
+from toolwright.tools.results import CONTEXT_SEPARATOR, MATCH_SEPARATOR, ResultPage, Results, TooMuch
+from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, below, notices
+
+if TYPE_CHECKING:
+    from toolwright.workspace import Workspace
+    from toolwright.workspace.workspace import SearchPlace
+
+LONGEST_LINE = 2000
+Mode = Literal["content", "files_with_matches", "count"]
+
+
+_FLAGS = {"after": "-A", "before": "-B", "around": "-C", "numbers": "-n", "ignore_case": "-i", "only": "-o"}
+
+
+class GrepInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=_FLAGS):
+    pattern: Annotated[str, Meta(description="Regular expression in ripgrep's syntax")]
+    path: Annotated[str, Meta(description="File or folder to search")] = "."
+    glob: Annotated[str, Meta(description="Only files like this, for example *.{ts,tsx}")] = ""
+    exclude: Annotated[str, Meta(description="No files like this")] = ""
+    type: Annotated[str, Meta(description="Only files of this ripgrep type, for example py, js, rust")] = ""
+    output_mode: Annotated[Mode, Meta(description="content: matching lines; count: matching lines per file")] = (
+        "files_with_matches"
+    )
+    after: Annotated[int, Meta(ge=0, description="Lines to show after each match (content)")] = 0
+    before: Annotated[int, Meta(ge=0, description="Lines to show before each match (content)")] = 0
+    around: Annotated[int, Meta(ge=0, description="Lines to show before and after (content)")] = 0
+    context: Annotated[int, Meta(ge=0, description="The same as -C")] = 0
+    numbers: Annotated[bool, Meta(description="Show line numbers (content)")] = True
+    ignore_case: Annotated[bool, Meta(description="Ignore case")] = False
+    only: Annotated[bool, Meta(description="Show only the matching part of a line (content)")] = False
+    multiline: Annotated[bool, Meta(description="Let the pattern span lines, and . match line ends")] = False
+    head_limit: Annotated[int, Meta(ge=0, description="Show at most so many lines or entries; 0: as many as fit")] = 0
+    offset: Annotated[int, Meta(ge=0, description="Skip so many lines or entries first")] = 0
+
+
+class Grep(BuiltinTool):
+    name = "Grep"
+    description = (
+        "Searches file contents with ripgrep. Answers with the paths of matching files unless output_mode says otherwise. "
+        "Hidden files are searched; git-ignored files, .git, binary files and links are not. Totals are told; page with "
+        "head_limit and offset. Use this rather than grep or rg through Bash."
+    )
+    Input = GrepInput
+    read_only = True
+    field_aliases = MappingProxyType({"include": "glob"})
+
+    def effects(self, parsed: GrepInput, workspace: Workspace) -> Effects:
+        return Effects(reads=workspace.touched_paths(parsed.path))
+
+    async def perform(self, parsed: GrepInput, context: ToolContext) -> ToolOutput:
+        if "\0" in parsed.pattern + parsed.glob + parsed.exclude + parsed.type:
+            raise ToolFailure("pattern, glob, exclude and type cannot hold a NUL character.")
+        try:
+            with context.workspace.search_place(parsed.path) as place:
+                return await _search(parsed, place, context.workspace)
+        except FileNotFoundError:
+            raise ToolFailure(await missing_file(parsed.path, context.workspace)) from None
+
+
+async def _search(parsed: GrepInput, place: SearchPlace, workspace: Workspace) -> ToolOutput:
+    separator = b"\0" if parsed.output_mode == "files_with_matches" else b"\n"
+    results = Results(parsed.offset, parsed.head_limit, separator=separator)
+    try:
+        end = await workspace.search(place, arguments(parsed), on_output=results.feed, timeout=SEARCH_TIMEOUT)
+    except TooMuch:  # let ripgrep put it in order, more slowly, and keep only the page
+        results = Results(parsed.offset, parsed.head_limit, separator=separator, ordered=True)
+        end = await workspace.search(place, ["--sort=path", *arguments(parsed)], on_output=results.feed, timeout=SEARCH_TIMEOUT)
+
+    def path(name: bytes) -> str:
+        return place.path if place.file is not None else below(place.path, name)
+
+    notes = notices(end)
+    return _result(parsed, results.page(lambda name: workspace.shown(path(name)), path), notes)
+
+
+def arguments(parsed: GrepInput) -> list[str]:
+    """ripgrep's arguments. Everything that comes from the model is the value of an option, never an option."""
+    chosen = ["--hidden", "--with-filename", "--no-heading", *_MODES[parsed.output_mode]]
+    if parsed.output_mode == "content":
+        chosen += _content_arguments(parsed)
+    chosen += ["--ignore-case"] if parsed.ignore_case else []
+    chosen += ["--multiline", "--multiline-dotall"] if parsed.multiline else []
+    chosen += [f"--type={parsed.type}"] if parsed.type else []
+    chosen += [f"--glob={parsed.glob.removeprefix('./')}"] if parsed.glob else []
+    chosen += [f"--glob=!{parsed.exclude.removeprefix('./')}"] if parsed.exclude else []
+    return [*chosen, *HIDE_GIT, f"--regexp={parsed.pattern}"]
+
+
+_MODES = {
+    "files_with_matches": ("--files-with-matches", "--null"),
+    "count": ("--count", "--null"),
+    "content": (
+        f"--max-columns={LONGEST_LINE}",
+        "--max-columns-preview",
+        f"--field-match-separator={MATCH_SEPARATOR}",
+        f"--field-context-separator={CONTEXT_SEPARATOR}",
+    ),
+}
+
+
+def _content_arguments(parsed: GrepInput) -> list[str]:
+    around = parsed.around or parsed.context
+    return [
+        "--line-number" if parsed.numbers else "--no-line-number",
+        f"--after-context={parsed.after or around}",
+        f"--before-context={parsed.before or around}",
+        *(["--only-matching"] if parsed.only else []),
+    ]
+
+
+def _result(parsed: GrepInput, page: ResultPage, notes: list[str]) -> ToolOutput:
+    nothing = "No matches found" if parsed.output_mode == "content" else "No files found"
+    lines = page.lines if page.total else [nothing]
+    text = "\n".join([*lines, *(f"[{note}]" for note in _paging(parsed, page) + notes)])
+    return ToolOutput(text, _structured(parsed, page))
+
+
+def _paging(parsed: GrepInput, page: ResultPage) -> list[str]:
+    if len(page.lines) == page.total:
+        return []
+    noun = "lines" if parsed.output_mode == "content" else "files"
+    if not page.lines:
+        return [f"offset {parsed.offset} is past the end: there are {page.total} {noun}"]
+    last = parsed.offset + len(page.lines)
+    more = f"; continue with offset={last}" if last < page.total else ""
+    return [f"{noun} {parsed.offset + 1}-{last} of {page.total}{more}"]
+
+
+def _structured(parsed: GrepInput, page: ResultPage) -> dict[str, Any]:
+    structured: dict[str, Any] = {
+        "mode": parsed.output_mode,
+        "numFiles": len(page.files),
+        "filenames": page.files,
+        "totalFiles": page.total_files,
+    }
+    if parsed.output_mode != "files_with_matches":
+        structured |= {"content": "\n".join(page.lines), "numLines": len(page.lines), "totalLines": page.total}
+    if parsed.output_mode == "count":
+        structured["numMatches"] = page.matches
+    if parsed.head_limit:
+        structured["appliedLimit"] = parsed.head_limit
+    if parsed.offset:
+        structured["appliedOffset"] = parsed.offset
+    return structured

@@ -1,0 +1,39 @@
+"""The built-in tools and the names they answer to."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from toolwright.tools.base import Tool
+
+ALIASES = {
+    "FileRead": "Read",
+    "FileWrite": "Write",
+    "FileEdit": "Edit",
+    "Task": "Agent",
+    "BashOutput": "TaskOutput",
+    "KillShell": "TaskStop",
+    "KillBash": "TaskStop",
+    "ListMcpResources": "ListMcpResourcesTool",
+    "ReadMcpResource": "ReadMcpResourceTool",
+}
+"""Other names of tools that are accepted in options, rules and calls: alias → canonical name."""
+
+
+def canonical_name(name: str) -> str:
+    """The name a tool goes by; a name that is no alias is returned as it is."""
+    return ALIASES.get(name, name)
+
+
+@cache
+def builtin_tools() -> tuple[Tool, ...]:
+    """One instance of each built-in tool; they keep no state, so all sessions share them."""
+    # Imported when first asked for: a program that only uses its own tools never loads these.
+    from toolwright.tools.bash import Bash
+    from toolwright.tools.edit import Edit
+    from toolwright.tools.glob import Glob
+    from toolwright.tools.grep import Grep
+    from toolwright.tools.read import Read
+    from toolwright.tools.write import Write
+
+    return (Read(), Write(), Edit(), Glob(), Grep(), Bash())

@@ -1,0 +1,69 @@
+"""How much file work goes on at once, where it runs, and when it is tried again. It does not know what the work is."""
+
+from __future__ import annotations
+
+import errno
+import random
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio
+from anyio.lowlevel import RunVar
+from anyio.to_thread import run_sync
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 100
+RETRIES = 3
+FIRST_DELAY = 0.1
+LONGEST_DELAY = 5.0
+PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN})
+"""Out of descriptors or processes for the moment: worth another try. Anything else is not."""
+
+_limiter: RunVar[anyio.CapacityLimiter] = RunVar("toolwright_file_operations")
+
+
+async def in_thread(work: Callable[[], T], *, abandon: bool = False) -> T:
+    """Run blocking `work` in a worker thread, with at most `MOST_AT_ONCE` of them, trying again when descriptors are short.
+
+    With `abandon`, a cancelled caller does not wait for a thread that hangs (reads only: an abandoned write goes on unseen).
+    """
+
+    async def attempt() -> T:
+        return await run_sync(work, limiter=_file_limiter(), abandon_on_cancel=abandon)
+
+    for attempt_number in range(RETRIES):
+        try:
+            return await attempt()
+        except OSError as error:
+            if error.errno not in PASSING:
+                raise
+        await anyio.sleep(retry_delay(attempt_number))
+    return await attempt()
+
+
+async def inline(work: Callable[[], T]) -> T:
+    """Run short `work` here and now (a thread costs more than a small file), with the same second tries."""
+    for attempt_number in range(RETRIES):
+        try:
+            return work()
+        except OSError as error:
+            if error.errno not in PASSING:
+                raise
+        await anyio.sleep(retry_delay(attempt_number))
+    return work()
+
+
+def retry_delay(attempt_number: int) -> float:
+    """Exponential, with jitter so that many callers do not come back together."""
+    delay: float = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt_number)
+    return delay * random.uniform(0.5, 1.0)
+
+
+def _file_limiter() -> anyio.CapacityLimiter:
+    try:
+        return _limiter.get()
+    except LookupError:
+        limiter = anyio.CapacityLimiter(MOST_AT_ONCE)
+        _limiter.set(limiter)
+        return limiter

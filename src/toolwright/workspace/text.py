@@ -1,0 +1,93 @@
+"""What kind of text some bytes are, and how to turn them into text and back without losing any.
+
+Encodings: UTF-8 and UTF-16 (with or without byte order mark), and latin-1 for what is neither. Bytes that are no text have no
+format. It knows no files.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE = 8192
+_TEXT_CONTROLS = frozenset(b"\t\n\r\f\b\x1b")
+_CONTROLS = bytes(code for code in range(32) if code not in _TEXT_CONTROLS)
+
+
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """How a text file is stored."""
+
+    encoding: str = "utf-8"
+    mark: bytes = b""
+
+    def decode(self, data: bytes) -> str:
+        """Text for reading. Bytes that do not fit the encoding are shown as `\\xNN`."""
+        return data[len(self.mark) :].decode(self.encoding, "backslashreplace")
+
+    def encode(self, text: str) -> bytes:
+        """Bytes without the mark. Raises UnicodeEncodeError for what the encoding cannot hold."""
+        return text.encode(self.encoding)
+
+    def describe(self) -> str:
+        return f"{self.encoding} with BOM" if self.mark else self.encoding
+
+
+UTF8 = TextFormat()
+
+
+def detect_format(data: bytes) -> TextFormat | None:
+    """The format of a text, None for binary data."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return TextFormat(encoding, mark)
+    if b"\0" in data[:_SAMPLE]:
+        return _unmarked_utf16(data[:_SAMPLE])
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return _damaged_or_latin(data)
+    return UTF8
+
+
+def decode_text(data: bytes) -> tuple[str, TextFormat] | None:
+    """Text and format at once: plain UTF-8, by far the most common, is decoded only once."""
+    if not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\0" not in data[:_SAMPLE]:
+        try:
+            return data.decode(), UTF8
+        except UnicodeDecodeError:
+            pass
+    format_ = detect_format(data)
+    return None if format_ is None else (format_.decode(data), format_)
+
+
+def _unmarked_utf16(sample: bytes) -> TextFormat | None:
+    """Text in UTF-16 has a zero in nearly every second byte, and always the same second."""
+    pairs = max(1, len(sample) // 2)
+    high, low = sample[1::2].count(0) / pairs, sample[0::2].count(0) / pairs
+    if high > 0.4 and low < 0.05:
+        return TextFormat("utf-16-le")
+    if low > 0.4 and high < 0.05:
+        return TextFormat("utf-16-be")
+    return None
+
+
+def _damaged_or_latin(data: bytes) -> TextFormat | None:
+    sample = data[:_SAMPLE]
+    if len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) // 20:
+        return None
+    text = data.decode("utf-8", "surrogateescape")
+    foreign = sum(1 for character in text if "\udc80" <= character <= "\udcff")
+    valid = sum(1 for character in text if character > "\x7f") - foreign
+    return UTF8 if valid > foreign else TextFormat("latin-1")
+
+
+def uses_crlf(text: str) -> bool:
+    """Whether every line end is CRLF (and there is one)."""
+    pairs = text.count("\r\n")
+    return pairs > 0 and pairs == text.count("\n")

@@ -1,0 +1,137 @@
+"""Find and end every process that came out of a command, however it tried to leave: setsid, double fork, a cleared environment.
+
+A command is marked before it runs: bash sets its soft limit on file locks, which Linux has not enforced for twenty years, to a
+number of ours. Every descendant inherits the number through fork and exec, and /proc shows it. Beside the mark, members of
+the command's session and children of what was found count as well. Where there is no /proc, the process group is all there is.
+
+It is no jail: a process that changes its own limits on purpose and leaves its parent and session gets away.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import anyio
+
+from toolwright.workspace.limits import in_thread
+
+TERM_GRACE = 1.0
+KILL_PATIENCE = 5.0
+_TICK = 0.02
+_CALL_BITS = 20
+_LIMIT_NAME = b"Max file locks"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The number all processes of one session share in its high bits, and those of one call entirely."""
+
+    session: int
+    call: int = 0
+
+    @property
+    def value(self) -> int:
+        return self.session << _CALL_BITS | self.call
+
+    def fits(self, value: int) -> bool:
+        return value == self.value or (self.call == 0 and value >> _CALL_BITS == self.session)
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    pid: int
+    state: str
+    parent: int
+    session: int
+
+
+async def end_tree(mark: Mark, leader: int = 0, *, on_tick: Callable[[], None] = lambda: None) -> int:
+    """Ask every process of the mark (and of `leader`'s session) to end, then make it. Returns how many there were.
+
+    `on_tick` runs while we wait, for instance to keep reading what they still say.
+    """
+    ended: set[int] = set()
+    for signal_number, patience in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, KILL_PATIENCE)):
+        deadline = time.monotonic() + patience
+        told = False
+        while alive := await in_thread(lambda: find_tree(mark, leader)):
+            ended |= alive
+            # SIGTERM once: a handler may start processes of its own to clean up. SIGKILL until none is left.
+            if not told or signal_number == signal.SIGKILL:
+                _send(alive, signal_number)
+                told = True
+            on_tick()
+            if time.monotonic() >= deadline:
+                break
+            await anyio.sleep(_TICK)
+    on_tick()
+    return len(ended)
+
+
+def find_tree(mark: Mark, leader: int = 0) -> set[int]:
+    """The living processes of a mark."""
+    if not os.path.isdir("/proc/self"):
+        return _group_alone(leader)
+    processes = _all_processes()
+    found = {p.pid for p in processes if (leader and leader in (p.pid, p.session)) or _has_mark(p.pid, mark)}
+    _add_children(found, processes)
+    found.discard(os.getpid())
+    return {p.pid for p in processes if p.pid in found and not _is_gone(p, leader)}
+
+
+def _all_processes() -> list[_Process]:
+    names = (name for name in os.listdir("/proc") if name.isdigit())
+    return [process for name in names if (process := _describe(int(name))) is not None]
+
+
+def _describe(pid: int) -> _Process | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return _Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]))
+
+
+def _has_mark(pid: int, mark: Mark) -> bool:
+    try:
+        with open(f"/proc/{pid}/limits", "rb") as file:
+            content = file.read()
+    except OSError:
+        return False
+    value = content.partition(_LIMIT_NAME)[2].split(None, 1)[:1]
+    return bool(value) and value[0].isdigit() and mark.fits(int(value[0]))
+
+
+def _add_children(found: set[int], processes: list[_Process]) -> None:
+    while more := {p.pid for p in processes if p.parent in found and p.pid not in found}:
+        found |= more
+
+
+def _is_gone(process: _Process, leader: int) -> bool:
+    if process.state not in "ZX":
+        return False
+    if process.parent == os.getpid() and process.pid != leader:
+        # Orphans come to us when we are init or a subreaper; nobody else would collect them.
+        with suppress(OSError):
+            os.waitpid(process.pid, os.WNOHANG)
+    return True
+
+
+def _group_alone(leader: int) -> set[int]:
+    try:
+        os.killpg(leader, 0)
+    except OSError:
+        return set()
+    return {-leader}
+
+
+def _send(pids: set[int], signal_number: int) -> None:
+    for pid in pids:
+        with suppress(OSError):
+            os.kill(pid, signal_number)

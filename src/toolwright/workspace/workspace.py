@@ -1,0 +1,252 @@
+"""One session's door to the machine: its folders, its files, its commands. Tools reach neither by any other way.
+
+Cheap to have (thousands may live): an idle one holds no descriptor, no task and no process. It decides where things may happen,
+not whether: permissions are asked before.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import anyio
+
+from toolwright.workspace import files, ripgrep, shells
+from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
+from toolwright.workspace.boundary import Boundary, checked_path, split_path
+from toolwright.workspace.captured import OUTPUT_LIMIT, OutputCollector
+from toolwright.workspace.children import Account, find_account
+from toolwright.workspace.environment import child_environment
+from toolwright.workspace.errors import BadPath, NotRegularFile, PathNotAllowed
+from toolwright.workspace.ledger import ReadLedger
+from toolwright.workspace.limits import in_thread, inline
+from toolwright.workspace.scratch import Scratch
+from toolwright.workspace.trees import Mark, end_tree
+
+T = TypeVar("T")
+
+INLINE_BYTES = 256 * 1024
+"""Files up to this size are read on the event loop: measured, a thread costs more than the reading."""
+LARGEST_CHANGE = 64 * 1024 * 1024
+"""The largest file that is read whole in order to be changed."""
+_MOST_CALLS = (1 << 20) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlace:
+    """Where a search happens: a folder to stand in, or one file (then `file` is it, open)."""
+
+    path: str
+    folder: int
+    file: int | None
+
+
+class Workspace:
+    """`cwd` and `add_dirs` are the boundary; `env` is what the caller wants children to have beside the harmless defaults;
+    `user` is the OS user of children; what the session must put away goes below `state_dir`."""
+
+    __slots__ = ("_account", "_added", "_boundary", "_calls", "_env", "_mark", "_scratch", "_user", "cwd", "home", "reads")
+
+    def __init__(
+        self, cwd: str, *, add_dirs: Sequence[str] = (), env: Mapping[str, str], user: str | None = None, state_dir: str
+    ) -> None:
+        for directory in (cwd, *add_dirs):
+            if not os.path.isdir(directory):
+                raise BadPath(f"{directory!r} is not a folder that a session could work in.")
+        self.home = os.path.realpath(cwd)
+        """The folder the session was given."""
+        self.cwd = self.home
+        """The folder commands start in and relative paths are relative to; a command can move it within the boundary."""
+        self.reads = ReadLedger()
+        self._env = dict(env)
+        self._user = user
+        self._account: Account | None = None
+        self._scratch = Scratch(state_dir)
+        self._added = (cwd, *add_dirs)
+        self._boundary = Boundary(self._added)
+        self._mark: Mark | None = None
+        self._calls = 0
+
+    # paths
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The real paths of the folders inside the boundary, the scratch folder included once it exists."""
+        return self._boundary.roots
+
+    def add_directory(self, directory: str) -> None:
+        if not os.path.isdir(directory):
+            raise BadPath(f"{directory!r} is not a folder that could be added.")
+        self._set_directories((*self._added, directory))
+
+    def remove_directory(self, directory: str) -> None:
+        """Take back a folder that was added; the session's own stays."""
+        gone = os.path.realpath(directory)
+        self._set_directories((self._added[0], *(d for d in self._added[1:] if os.path.realpath(d) != gone)))
+
+    def absolute(self, path: str) -> str:
+        """`path` as an absolute one, without following anything. Raises `BadPath`."""
+        path = checked_path(path)
+        return path if path.startswith("/") else os.path.join(self.cwd, path)
+
+    def resolve(self, path: str) -> str:
+        """Where `path` really leads, links followed; it need not exist yet. Raises `PathNotAllowed`, `BadPath`, OSError."""
+        return self._boundary.locate(self.absolute(path)).path
+
+    def touched_paths(self, path: str) -> tuple[str, ...]:
+        """The absolute spellings of `path` a permission rule must be held against: as written and as it leads. Never raises."""
+        try:
+            written = "/" + "/".join(split_path(self.absolute(path)))
+        except BadPath:
+            return (path,)
+        try:
+            real = self._boundary.locate(written).path
+        except (PathNotAllowed, BadPath, OSError):
+            return (os.path.normpath(written),)
+        return (real,) if real == written else (real, os.path.normpath(written))
+
+    def shown(self, path: str) -> str:
+        """A path inside for people and models: relative to the current folder if it is below it."""
+        prefix = self.cwd.rstrip("/") + "/"
+        return path[len(prefix) :] if path.startswith(prefix) else path
+
+    # files
+
+    async def with_file(self, path: str, work: Callable[[files.OpenFile], T]) -> T:
+        """Open the regular file at `path` and let `work` read it: at once if it is small, else in a thread."""
+        absolute = self.absolute(path)
+
+        def read_if_small() -> tuple[T] | None:
+            with files.opened(self._boundary, absolute) as file:
+                return (work(file),) if 0 < file.status.st_size <= INLINE_BYTES else None
+
+        def read() -> T:
+            with files.opened(self._boundary, absolute) as file:
+                return work(file)
+
+        done = await inline(read_if_small)
+        return done[0] if done else await in_thread(read, abandon=True)
+
+    async def replace_file(self, path: str, change: Callable[[files.Content | None], bytes]) -> files.Replaced:
+        """Replace the content of `path` by what `change` makes of it, atomically and durably; parents are made.
+
+        The session then knows the new version. `change` runs in a thread.
+        """
+        absolute = self.absolute(path)
+
+        def work() -> files.Replaced:
+            replaced = files.replace(self._boundary, absolute, change, limit=LARGEST_CHANGE)
+            self.reads.note(replaced.after.path, replaced.after.status, replaced.after.data)
+            return replaced
+
+        return await in_thread(work)
+
+    async def list_names(self, path: str) -> list[str]:
+        """The names in a folder."""
+        absolute = self.absolute(path)
+        return await inline(lambda: files.list_names(self._boundary, absolute))
+
+    # searching
+
+    @contextmanager
+    def search_place(self, path: str) -> Iterator[SearchPlace]:
+        """Open what is to be searched, so that a search looks at exactly this folder or file."""
+        descriptor, place = self._boundary.open(self.absolute(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        folder = None
+        try:
+            mode = os.fstat(descriptor).st_mode
+            kind = files.kind_of(mode)
+            if kind == "directory":
+                yield SearchPlace(place.path, descriptor, None)
+            elif kind == "regular file":
+                folder = os.open(place.root, PATH_ONLY | os.O_DIRECTORY)
+                yield SearchPlace(place.path, folder, descriptor)
+            else:
+                raise NotRegularFile(place.path, kind)
+        finally:
+            os.close(descriptor)
+            if folder is not None:
+                os.close(folder)
+
+    async def search(
+        self, place: SearchPlace, arguments: Sequence[str], *, on_output: Callable[[bytes], Awaitable[None]], timeout: float
+    ) -> ripgrep.SearchEnd:
+        """Run ripgrep there."""
+        target = "./" if place.file is None else "-"
+        return await ripgrep.run_ripgrep(
+            [*arguments, "--", target], directory=place.folder, on_output=on_output, stdin=place.file, timeout=timeout
+        )
+
+    # commands
+
+    async def run_command(
+        self, command: str, *, cwd: str | None = None, timeout: float = 120.0, output_limit: int = OUTPUT_LIMIT
+    ) -> shells.CommandResult:
+        """Run `command` in bash, in the current folder or in `cwd`, which must be inside the boundary."""
+        directory, place = self._boundary.open(self.absolute(cwd or self.cwd), DIRECTORY)
+        collector = OutputCollector(self._open_spill, limit=output_limit)
+        try:
+            return await shells.run_command(
+                command,
+                directory=directory,
+                environment=self.child_environment(PWD=place.path),
+                mark=self._next_mark(),
+                collector=collector,
+                timeout=timeout,
+                account=self._child_account(),
+            )
+        finally:
+            collector.close()
+            os.close(directory)
+
+    def child_environment(self, **more: str) -> dict[str, str]:
+        """The filtered environment for a child of this session."""
+        environment = child_environment(self._env) | more
+        account = self._child_account()
+        if account is not None:
+            environment |= {"USER": account.name, "LOGNAME": account.name, "HOME": account.home}
+        return environment
+
+    def move_to(self, directory: str) -> bool:
+        """Make `directory` the current folder if it is inside the boundary; say whether it is."""
+        inside = self._boundary.contains(directory)
+        if inside:
+            self.cwd = directory
+        return inside
+
+    # the end
+
+    async def close(self) -> None:
+        """End what commands left running and remove the scratch folder. May be called more than once."""
+        with anyio.CancelScope(shield=True):
+            if self._mark is not None:
+                mark, self._mark = self._mark, None
+                await end_tree(mark)
+            if self._scratch.path is not None:
+                await in_thread(self._scratch.remove)
+                self._set_directories(self._added)
+
+    def _set_directories(self, directories: Sequence[str]) -> None:
+        self._added = tuple(directories)
+        scratch = () if self._scratch.path is None else (self._scratch.path,)
+        self._boundary = Boundary((*self._added, *scratch))
+
+    def _open_spill(self) -> tuple[int, str]:
+        opened = self._scratch.create_file("output")
+        self._set_directories(self._added)
+        return opened
+
+    def _next_mark(self) -> Mark:
+        if self._mark is None:
+            self._mark = Mark(secrets.randbits(40) | 1 << 39)
+        self._calls = self._calls % _MOST_CALLS + 1
+        return Mark(self._mark.session, self._calls)
+
+    def _child_account(self) -> Account | None:
+        if self._user is not None and self._account is None:
+            self._account = find_account(self._user)
+        return self._account
