@@ -85,6 +85,15 @@ def test_an_unknown_conversation_is_an_error_result(run: Any) -> None:
     assert missing in result["errors"][0]
 
 
+def test_an_unknown_conversation_is_told_in_every_format(run: Any) -> None:
+    missing = "--resume=0b4fa75b-9a0e-4c1b-8d58-9a8e5d1e4a11"
+    text = run("-p", "Hello", missing, steps=HELLO)
+    assert (text.returncode, text.stdout) == (1, b"")
+    assert text.stderr.decode().startswith("toolwright: No conversation found")
+    result = json.loads(run("-p", "Hello", missing, "--output-format", "json", steps=HELLO).stdout)
+    assert result["errors"][0].startswith("No conversation found")
+
+
 def test_a_conversation_of_frames_ends_with_stdin(run: Any) -> None:
     steps = [{"text": "One."}, {"text": "Two."}]
     done = run(*STREAM, steps=steps, stdin=user("first") + b"garbage\n" + user("second"))
@@ -98,7 +107,6 @@ def test_large_frames_pass_both_ways(run: Any) -> None:
     text = "long " * 1_000_000
     done = run(*STREAM, "--replay-user-messages", steps=[{"text": text}], stdin=user(text))
     frames = frames_in(done.stdout)
-    assert frames[-1]["type"] == "result" or any(frame["type"] == "result" for frame in frames)
     assert next(frame["result"] for frame in frames if frame["type"] == "result") == text
 
 

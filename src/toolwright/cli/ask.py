@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from toolwright.cli.failures import EXIT_FAILED, complain, error_result, explain
+from toolwright.cli.failures import EXIT_FAILED, complain, error_result, result_of
 from toolwright.cli.stdio import read_all, read_chunk
 from toolwright.cli.wire import Frame, FrameOutput
 
@@ -52,7 +52,7 @@ async def ask(open_session: OpenSession, prompt: str, *, output: FrameOutput, ou
         result = await _converse(open_session, prompt, every_frame)
     except Exception as error:  # told here as well, in the format that was asked for; then passed on
         if output_format != "text":
-            await output.write(error_result(explain(error)))
+            await output.write(result_of(error))
         raise
     if output_format == "json":
         await output.write(result)

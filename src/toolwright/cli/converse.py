@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
-from toolwright.cli.failures import complain, error_result, explain
+from toolwright.cli.failures import complain, result_of
 from toolwright.cli.wire import Frame, FrameOutput, read_frames
 from toolwright.protocol.frames import system
 
@@ -26,5 +26,5 @@ async def converse(serve: Serve, *, stdin: int, output: FrameOutput) -> int:
         try:
             return await serve(frames, output.write)
         except Exception as error:  # told to the program as well, which may not read stderr; then passed on
-            await output.write(error_result(explain(error)))
+            await output.write(result_of(error))
             raise

@@ -24,9 +24,11 @@ def tell(line: str) -> None:
 def explain(error: BaseException) -> str:
     """What to tell about an error. Those of the library say what to do; any other is a fault of ours and says so."""
     from toolwright.models.base import ModelError
-    from toolwright.types import ClaudeSDKError
+    from toolwright.types import ClaudeSDKError, ResultError
 
     error = _single(error)
+    if isinstance(error, ResultError) and error.errors:
+        return "; ".join(error.errors)
     if isinstance(error, (ClaudeSDKError, ModelError, OSError)) and str(error):
         return str(error)
     return f"internal error: {type(error).__name__}: {error} (run it again with --debug to see where)"
@@ -45,6 +47,12 @@ def complain_about(error: BaseException, *, debug: bool) -> None:
         import traceback  # only wanted here
 
         complain("".join(traceback.format_exception(error)).rstrip())
+
+
+def result_of(error: BaseException) -> dict[str, Any]:
+    """The failure as a result frame: the one it carries, or a new one."""
+    carried: dict[str, Any] = getattr(_single(error), "data", None) or {}
+    return carried if carried.get("type") == "result" else error_result(explain(error))
 
 
 def error_result(text: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from toolwright.cli.flags import FLAGS, GROUPS, Flag
 _COLUMN = 34
 
 SHORT_USAGE = """\
-toolwright runs an agent: a model that works with tools on the files of this folder.
+toolwright runs an agent: a model that works with tools on files.
 
   toolwright demo                      see it fix a failing test (needs no key)
   toolwright -p "What does this do?"   ask once
