@@ -50,7 +50,7 @@ class ServedSession:
     def __init__(self, options: ClaudeAgentOptions, write: Write) -> None:
         self._options = options
         self._write = write
-        self._peer = ControlPeer(write, self._answer, new_id=session_ids())
+        self._peer = ControlPeer(self._speak, self._answer, new_id=session_ids())
         self._users: Channel[Frame] = Channel()
         self._session: LocalSession | None = None
         self._initializing = False
@@ -160,6 +160,13 @@ class ServedSession:
                 self._failed = bool(frame["is_error"])
             await self._write(frame)
         self._ended.set()
+
+    async def _speak(self, frame: Frame) -> None:
+        """Questions stand in line behind the frames that were sent before: a call is seen before it is asked about."""
+        if self._session is None or frame["type"] == "control_response":
+            await self._write(frame)
+        else:
+            await self._session.emit(frame)
 
     def _diagnose(self, line: str) -> None:
         if self._options.stderr is not None:

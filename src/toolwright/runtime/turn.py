@@ -52,6 +52,7 @@ class Turn:
         self.phase = "streaming"
         self._assembler = MessageAssembler()
         self._answer: list[dict[str, Any]] = []
+        self._unreadable: dict[str, str] = {}
         self._pending: list[ToolCall] = []
         self._results: dict[str, dict[str, Any]] = {}
         self._contexts: list[str] = []
@@ -190,10 +191,10 @@ class Turn:
                 return
             self._text = block["text"]
         elif block["type"] == "tool_use":
-            given = block.get("id")
-            block["id"] = conversation.unique_call_id(given)
-            if given in assembler.invalid_inputs:
-                assembler.invalid_inputs[block["id"]] = assembler.invalid_inputs[given]
+            unreadable = assembler.invalid_inputs.pop(block.get("id"), None)
+            block["id"] = conversation.unique_call_id(block.get("id"))
+            if unreadable is not None:
+                self._unreadable[block["id"]] = unreadable
         self._answer.append(block)
         model, usage, uuid = assembler.model or conversation.model.id, dict(assembler.usage), frames.new_uuid()
         conversation.journal.assistant(block, message_id=assembler.message_id, model=model, usage=usage, uuid=uuid)
@@ -205,9 +206,8 @@ class Turn:
         blocks, self._answer = self._answer, []
         if blocks:
             self.conversation.add_assistant(blocks)
-        invalid = self._assembler.invalid_inputs
         return [
-            ToolCall(block["id"], block["name"], block["input"], invalid.get(block["id"]))
+            ToolCall(block["id"], block["name"], block["input"], self._unreadable.pop(block["id"], None))
             for block in blocks
             if block["type"] == "tool_use"
         ]
