@@ -6,7 +6,10 @@ import os
 from contextlib import aclosing
 from typing import Any
 
+import anyio
+
 from toolwright.models.base import HistoryMessage, Model, ModelError, ModelRequest, Retry
+from toolwright.testing import ModelServer
 
 
 def user(text: str = "hi") -> HistoryMessage:
@@ -50,3 +53,10 @@ def open_sockets() -> int:
         except OSError:
             continue
     return sum(link.startswith("socket:") for link in links)
+
+
+async def all_closed(server: ModelServer) -> None:
+    """Wait until the server has seen every connection end; it runs in a thread of its own."""
+    with anyio.fail_after(5):
+        while server.open_connections:
+            await anyio.sleep(0.005)

@@ -171,7 +171,7 @@ class ChatTranslator:
 
     def _begin(self) -> list[Event]:
         self.started = True
-        message = {
+        message: dict[str, Any] = {
             "id": f"msg_{secrets.token_hex(12)}",  # of our own: some servers count theirs from 0 to 999
             "type": "message",
             "role": "assistant",
