@@ -214,17 +214,16 @@ def _shared(settings: _Settings) -> _Users:
 
 
 def _connect(settings: _Settings) -> Model:
-    from toolwright.models.retry import with_retries  # a provider is loaded when the first session wants it
-
+    """The provider itself, without retries. It is loaded when the first session wants it."""
     env = dict(settings.network)
     if settings.provider == "openai":
         from toolwright.models.openai import OpenAIModel
 
-        return with_retries(OpenAIModel(base_url=settings.base_url, api_key=settings.key, env=env))
+        return OpenAIModel(base_url=settings.base_url, api_key=settings.key, env=env)
     from toolwright.models.anthropic import AnthropicModel
 
     api_key, auth_token = (None, settings.key) if settings.token else (settings.key, None)
-    return with_retries(AnthropicModel(base_url=settings.base_url, api_key=api_key, auth_token=auth_token, env=env))
+    return AnthropicModel(base_url=settings.base_url, api_key=api_key, auth_token=auth_token, env=env)
 
 
 class _Users:
