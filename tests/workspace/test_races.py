@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support_tools import call, make_workspace
+from toolwright.workspace import landlock
 
 pytestmark = pytest.mark.anyio
 
@@ -74,3 +75,15 @@ async def test_edit_never_changes_the_file_behind_the_link(swapped: Path) -> Non
         await call("Edit", workspace, file_path=f"{swapped}/ws/door/file", old_string="i", new_string="ii")
         await call("Edit", workspace, file_path=f"{swapped}/ws/door/file", old_string="SECRET", new_string="changed")
     assert (swapped / "outside/file").read_text() == "SECRET\n"
+
+
+@pytest.mark.skipif(not landlock.is_available(), reason="this kernel has no Landlock")
+async def test_searches_never_look_behind_the_link(swapped: Path) -> None:
+    workspace = make_workspace(swapped)
+    (swapped / "outside/SECRET-NAME").write_text("SECRET\n")
+    seen = []
+    for _ in tries():
+        seen.append(str((await call("Grep", workspace, pattern="SECRET|inside", output_mode="content")).content))
+        seen.append(str((await call("Glob", workspace, pattern="**")).content))
+    assert any("inside" in text for text in seen)
+    assert not any("SECRET" in text for text in seen)

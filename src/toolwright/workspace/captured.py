@@ -100,7 +100,8 @@ class OutputCollector:
 
     def _shortened(self, beginning: str, ending: str) -> str:
         half = self._limit // 2
-        notice = f"[... output shortened: the first and last {half:,} characters of {self._total:,} bytes are shown; {self._kept()} ...]"
+        sizes = f"the first and last {half:,} characters of {self._total:,} bytes are shown"
+        notice = f"[... output shortened: {sizes}; {self._kept()} ...]"
         return f"{beginning[:half]}\n\n{notice}\n\n{ending[-half:]}"
 
     def _kept(self) -> str:

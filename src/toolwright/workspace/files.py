@@ -7,7 +7,6 @@ bytes mean.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 import threading
 from collections.abc import Callable, Iterator
@@ -176,7 +175,7 @@ def _enter_or_make(folder: int, name: str) -> int:
 
 def _put(folder: int, place: Place, data: bytes, before: Content | None) -> tuple[os.stat_result, bool]:
     name = place.parts[-1]
-    temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
+    temporary = f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     # A new file gets the mode the umask leaves; one that replaces another stays closed until it has that one's mode.
     descriptor = os.open(temporary, flags, 0o600 if before else 0o666, dir_fd=folder)

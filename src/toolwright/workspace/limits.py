@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import random
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -56,6 +55,8 @@ async def inline(work: Callable[[], T]) -> T:
 
 def retry_delay(attempt_number: int) -> float:
     """Exponential, with jitter so that many callers do not come back together."""
+    import random  # hardly ever needed
+
     delay: float = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt_number)
     return delay * random.uniform(0.5, 1.0)
 

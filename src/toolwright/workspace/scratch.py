@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 
 from toolwright.workspace.files import create_private
 
@@ -34,7 +33,7 @@ class Scratch:
 
     def _make(self) -> str:
         os.makedirs(self._state_dir, mode=0o700, exist_ok=True)
-        path = os.path.join(os.path.realpath(self._state_dir), f"scratch-{secrets.token_hex(8)}")
+        path = os.path.join(os.path.realpath(self._state_dir), f"scratch-{os.urandom(8).hex()}")
         os.mkdir(path, 0o700)  # fails on anything that is already there
         os.chmod(path, 0o700)  # whatever the umask took away
         self.path = path

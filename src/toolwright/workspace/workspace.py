@@ -7,7 +7,6 @@ not whether: permissions are asked before.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -178,7 +177,12 @@ class Workspace:
         """Run ripgrep there."""
         target = "./" if place.file is None else "-"
         return await ripgrep.run_ripgrep(
-            [*arguments, "--", target], directory=place.folder, on_output=on_output, stdin=place.file, timeout=timeout
+            [*arguments, "--", target],
+            directory=place.folder,
+            roots=self.roots,
+            on_output=on_output,
+            stdin=place.file,
+            timeout=timeout,
         )
 
     # commands
@@ -187,7 +191,7 @@ class Workspace:
         self, command: str, *, cwd: str | None = None, timeout: float = 120.0, output_limit: int = OUTPUT_LIMIT
     ) -> shells.CommandResult:
         """Run `command` in bash, in the current folder or in `cwd`, which must be inside the boundary."""
-        directory, place = self._boundary.open(self.absolute(cwd or self.cwd), DIRECTORY)
+        directory, place = self._boundary.open(self.absolute(self.cwd if cwd is None else cwd), DIRECTORY)
         collector = OutputCollector(self._open_spill, limit=output_limit)
         try:
             return await shells.run_command(
@@ -242,7 +246,7 @@ class Workspace:
 
     def _next_mark(self) -> Mark:
         if self._mark is None:
-            self._mark = Mark(secrets.randbits(40) | 1 << 39)
+            self._mark = Mark(int.from_bytes(os.urandom(5), "big") | 1 << 39)
         self._calls = self._calls % _MOST_CALLS + 1
         return Mark(self._mark.session, self._calls)
 
