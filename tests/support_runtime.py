@@ -40,12 +40,10 @@ def user(text: str) -> Frame:
 async def until_result(session: LocalSession) -> list[Frame]:
     """The frames up to the next result, which is the last one."""
     collected: list[Frame] = []
-    frames = session.frames()
-    async for frame in frames:
+    async for frame in session.frames():
         collected.append(frame)
         if frame["type"] == "result":
             break
-    await frames.aclose()  # type: ignore[attr-defined]  # an async generator, seen as an iterator
     return collected
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 
-from toolwright.concurrency import Channel, ChannelClosed, OwnedTask, spawn
+from toolwright.concurrency import Channel, OwnedTask, spawn
 from toolwright.hooks import inputs
 from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
@@ -85,13 +85,8 @@ class LocalSession:
         self._queue.append(prompt)
         self._wake()
 
-    async def frames(self) -> AsyncIterator[Frame]:
-        while True:
-            try:
-                frame = await self._out.get()
-            except ChannelClosed:
-                return
-            yield frame
+    def frames(self) -> AsyncIterator[Frame]:
+        return self._out
 
     async def control(self, request: Frame) -> Frame:
         return await controls.answer(self, request)
