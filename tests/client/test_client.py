@@ -271,3 +271,16 @@ async def test_stderr_of_the_program_reaches_the_callback(program: Program) -> N
         await client.query("grumble 3")
         await response(client)
     assert lines == ["line 0", "line 1", "line 2"]
+
+
+async def test_a_stream_of_a_session_in_this_process_may_be_left_without_closing_it(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text('{"steps": [{"text": "one"}, {"text": "two"}]}')
+    options = ClaudeAgentOptions(model=f"scripted:{script}", cwd=tmp_path, env={"CLAUDE_CONFIG_DIR": str(tmp_path / "config")})
+    async with nothing_left(), ClaudeSDKClient(options) as client:
+        await client.query("first")
+        async for _ in client.receive_messages():
+            break
+        assert await response(client) == ["one", "[success]"]
+        await client.query("second")
+        assert await response(client) == ["<init>", "two", "[success]"]

@@ -7,15 +7,25 @@ from typing import Any
 import pytest
 
 from support_client import nothing_left
-from support_contract import CONVERSATIONS, SETTINGS, Conversation, Setting, words
+from support_contract import FAKES, PLAIN, SETTINGS, WITH_TOOLS, Conversation, Setting, words
 from toolwright.client import ClaudeSDKClient, query
 from toolwright.types import Message
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.parametrize("conversation", CONVERSATIONS, ids=str),
-    pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS.keys()),
-]
+pytestmark = pytest.mark.anyio
+
+
+def held(settings: dict[str, Setting], *conversations: Conversation) -> list[Any]:
+    return [
+        pytest.param(conversation, setting, id=f"{conversation}, {name}")
+        for name, setting in settings.items()
+        for conversation in conversations
+    ]
+
+
+# A command takes a process for each case: with streamed prompts it holds the plain conversations only.
+IN_PROCESS = {name: setting for name, setting in SETTINGS.items() if name != "our command"}
+ALL = [*held(FAKES, *PLAIN), *held(SETTINGS, *PLAIN, *WITH_TOOLS)]
+STREAMED = [*held(FAKES | SETTINGS, *PLAIN), *held(IN_PROCESS, *WITH_TOOLS)]
 
 
 async def streamed(prompts: tuple[str, ...]) -> AsyncIterator[dict[str, Any]]:
@@ -23,6 +33,7 @@ async def streamed(prompts: tuple[str, ...]) -> AsyncIterator[dict[str, Any]]:
         yield {"type": "user", "message": {"role": "user", "content": prompt}}
 
 
+@pytest.mark.parametrize(("conversation", "setting"), ALL)
 async def test_a_client_hears_the_conversation_turn_by_turn(
     setting: Setting, conversation: Conversation, tmp_path: Path
 ) -> None:
@@ -38,6 +49,7 @@ async def test_a_client_hears_the_conversation_turn_by_turn(
     assert words(heard) == conversation.expected
 
 
+@pytest.mark.parametrize(("conversation", "setting"), STREAMED)
 async def test_a_query_with_streamed_prompts_hears_the_same(
     setting: Setting, conversation: Conversation, tmp_path: Path
 ) -> None:
