@@ -31,7 +31,7 @@ from toolwright.settings import InlineSettings, read_inline
 from toolwright.tools.base import Tool
 from toolwright.tools.registry import builtin_tools, canonical_name
 from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionMode
-from toolwright.workspace import BadPath, Workspace
+from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
 MOST_RETRIES = 15
 REPLAY_FLAG = "replay-user-messages"
@@ -131,8 +131,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
 
     async def release() -> None:
         await workspace.close()
-        for model in conversation.models:
-            await model.model.aclose()
+        await conversation.release_models()
 
     return Parts(
         conversation,
@@ -160,9 +159,14 @@ def open_workspace(options: ClaudeAgentOptions, settings: InlineSettings, env: M
     added = [os.path.join(cwd, os.path.expanduser(folder)) for folder in folders]
     explicit = {**settings.env, **options.env}
     try:
-        return Workspace(cwd, add_dirs=added, env=explicit, user=options.user, state_dir=str(config_dir(env)))
+        workspace = Workspace(cwd, add_dirs=added, env=explicit, user=options.user, state_dir=str(config_dir(env)))
+        if options.user is not None:
+            workspace.child_environment()  # looks the user up
+        return workspace
     except BadPath as error:
         raise OptionsError(f"add_dirs: {error}") from None
+    except CommandNotStarted as error:
+        raise OptionsError(f"user: {error}") from None
 
 
 def add_directories(workspace: Workspace, directories: list[str]) -> None:

@@ -52,7 +52,7 @@ async def set_model(session: LocalSession, request: Frame) -> Frame:
         raise ControlError(f"set_model: the model must be a name or null, not {name!r}", code="invalid_model")
     conversation = session.started.conversation
     try:
-        conversation.change_models(session.started.resolve(name))
+        await conversation.change_models(session.started.resolve(name))
     except ClaudeSDKError as error:
         raise ControlError(str(error), code="invalid_model") from None
     text = f"<local-command-stdout>Set model to {conversation.model.id}</local-command-stdout>"

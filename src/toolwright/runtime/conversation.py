@@ -67,6 +67,11 @@ class Conversation:
     def model(self) -> ResolvedModel:
         return self.models[0]
 
+    def start_turn(self) -> None:
+        self.ledger.start_turn()
+        if self.structured is not None:
+            self.structured.start_turn()
+
     def request(self, model: ResolvedModel) -> ModelRequest:
         return ModelRequest(
             model=model.id,
@@ -88,13 +93,18 @@ class Conversation:
         self.used_call_ids.add(call_id)
         return call_id
 
-    def change_models(self, models: list[ResolvedModel]) -> None:
+    async def change_models(self, models: list[ResolvedModel]) -> None:
         """Go on with other models. Thinking is signed for the model that thought it, and another would refuse it."""
+        await self.release_models()
         self.models = models
         for position, message in enumerate(self.history):
             if any(block["type"] in THINKING for block in message.content):
                 rest = [block for block in message.content if block["type"] not in THINKING]
                 self.history[position] = HistoryMessage(message.role, rest)
+
+    async def release_models(self) -> None:
+        for model in self.models:
+            await model.model.aclose()
 
     def add_user(self, content: Sequence[dict[str, Any]]) -> None:
         self.history.append(HistoryMessage("user", list(content)))

@@ -74,7 +74,7 @@ class Turn:
 
     async def run(self, announce: frames.Frame) -> frames.Frame:
         """Play the turn. `announce` is the init frame; the answer is the result frame, already sent."""
-        self.conversation.ledger.start_turn()
+        self.conversation.start_turn()
         try:
             ending = await self._play_to_the_end(announce)
         except JournalError as error:
