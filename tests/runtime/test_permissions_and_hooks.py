@@ -251,7 +251,8 @@ async def test_a_hook_that_hangs_denies(tmp_path: Path) -> None:
         await anyio.sleep_forever()
         return {}
 
-    slow = {"PreToolUse": [HookMatcher(hooks=[hang], timeout=0.05)]}
+    callback: Any = hang
+    slow = {"PreToolUse": [HookMatcher(hooks=[callback], timeout=0.05)]}
     frames = await play(tmp_path, ScriptedModel([WRITE, Say("ok")]), hooks=slow, permission_mode="acceptEdits")
     assert results(frames)[0]["is_error"] is True
     assert not note(tmp_path).exists()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
-from toolwright.hooks import HookFailure, HookRunner, Scene
-from toolwright.mcp.base import ToolServer
+from toolwright.hooks import HookRunner, Scene
 from toolwright.mcp.server import InProcessServer, tool_server_of
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
@@ -18,7 +18,7 @@ from toolwright.runtime import checks
 from toolwright.runtime.conversation import Conversation, Limits, Sampling
 from toolwright.runtime.gate import Gate
 from toolwright.runtime.ledger import Ledger
-from toolwright.runtime.resume import begin
+from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.seams import Host
 from toolwright.runtime.served_tools import ServedToolAdapter
 from toolwright.runtime.session import LocalSession, Parts
@@ -51,77 +51,50 @@ def open_session(options: ClaudeAgentOptions, *, host: Host | None = None, tells
 def local_host(options: ClaudeAgentOptions) -> Host:
     """The host that the options themselves describe: the caller's own functions."""
     hooks = {str(event): list(matchers) for event, matchers in (options.hooks or {}).items()}
-    return Host(options.can_use_tool, hooks, tool_servers(options))
-
-
-def tool_servers(options: ClaudeAgentOptions) -> dict[str, ToolServer]:
-    if not isinstance(options.mcp_servers, Mapping):
-        raise OptionsError("mcp_servers: files are not supported in this version; give a dict of in-process servers")
-    return {name: tool_server(name, config) for name, config in options.mcp_servers.items()}
-
-
-def tool_server(name: str, config: Any) -> ToolServer:
-    kind = config.get("type", "stdio") if isinstance(config, Mapping) else type(config).__name__
-    if kind != "sdk":
-        raise OptionsError(
-            f"mcp_servers[{name!r}]: servers of type {kind!r} are not supported in this version; use create_sdk_mcp_server()"
-        )
+    servers: Mapping[str, Any] = options.mcp_servers if isinstance(options.mcp_servers, Mapping) else {}
     try:
-        return tool_server_of(name, config)
+        return Host(options.can_use_tool, hooks, {name: tool_server_of(name, config) for name, config in servers.items()})
     except TypeError as error:
         raise OptionsError(str(error)) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What every room stands on: the folder, the inline settings, the environment as this session sees it."""
+
+    cwd: str
+    settings: InlineSettings
+    env: Mapping[str, str]
+
+
 async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSession) -> Parts:
     """Put the rooms together."""
-    cwd = working_directory(options.cwd)
-    settings = read_inline(options.settings, cwd)
-    env: Mapping[str, str] = ChainMap(options.env, settings.env, os.environ)
-    diagnose(options, settings)
-    beginning = begin(options, env, cwd)
-    workspace = open_workspace(options, settings, env, cwd)
-    mode = starting_mode(options, settings, env)
-    functions = await own_functions(options)
-    structured = structured_output(options)
-    own = (*chosen_builtins(options), *functions, *([structured] if structured else []))
-    toolbox = Toolbox(own, host.tool_servers)
+    ground = ground_of(options)
+    diagnose(options, ground.settings)
+    beginning = begin(options, ground.env, ground.cwd)
+    workspace = open_workspace(options, ground)
+    gate = gate_of(options, ground, workspace=workspace, host=host, session=session)
+    functions, structured = await own_functions(options), structured_output(options)
+    builtins, extra = chosen_builtins(options), (*functions, *([structured] if structured else []))
+    toolbox = Toolbox((*builtins, *extra), host.tool_servers)
     await toolbox.connect()
-    gate = Gate(
-        rule_set(options, settings),
-        mode,
-        can_use_tool=host.can_use_tool,
-        place=lambda: Place(workspace.home, workspace.roots, env.get("HOME")),
-        add_directories=lambda directories: add_directories(workspace, directories),
-        waiting=session.waiting_for_person,
-    )
-
-    def scene() -> Scene:
-        return Scene(
-            beginning.session_id,
-            str(beginning.journal.path),
-            workspace.cwd,
-            permission_mode=gate.mode,
-            prompt_id=session.turn.prompt.uuid if session.turn else None,
-            effort=options.effort,
-        )
-
-    hooks = HookRunner(host.hooks, on_error=lambda failure: tell_hook_failure(options, failure))
-    preapproved = frozenset(tool.name for tool in (*functions, *([structured] if structured else [])))
-    runner = ToolRunner(toolbox, gate, hooks, scene, workspace, beginning.session_id, preapproved)
-    models = model_chooser(options, settings, env)
+    hooks = HookRunner(host.hooks, on_error=lambda failure: tell(options, f"toolwright: {failure}"))
+    scene = scene_of(options, beginning, workspace=workspace, gate=gate, session=session)
+    preapproved = frozenset(tool.name for tool in extra)
+    choose_models = model_chooser(options, ground)
     conversation = Conversation(
         beginning.session_id,
-        models(options.model),
+        choose_models(options.model),
         toolbox,
-        runner,
-        system_prompt(options.system_prompt, cwd=workspace.home, has_files=bool(chosen_builtins(options))),
+        ToolRunner(toolbox, gate, hooks, scene, workspace, beginning.session_id, preapproved),
+        system_prompt(options.system_prompt, cwd=workspace.home, has_files=bool(builtins)),
         hooks,
         scene,
         beginning.journal,
-        Ledger(env),
+        Ledger(ground.env),
         session.emit,
         limits=Limits(options.max_turns, options.max_budget_usd),
-        sampling=sampling(options, env),
+        sampling=sampling(options, ground.env),
         structured=structured,
         partial_messages=options.include_partial_messages,
         replay_prompts=REPLAY_FLAG in options.extra_args,
@@ -138,28 +111,30 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         cwd=workspace.home,
         agents=tuple({"name": name, "description": agent.description} for name, agent in (options.agents or {}).items()),
         source=beginning.source,
-        resolve=models,
-        refuse_mode=lambda wanted: refuse_mode(wanted, env),
+        resolve=choose_models,
+        refuse_mode=lambda mode: refuse_mode(mode, ground.env),
         release=release,
     )
 
 
-# folders and environment
+# the ground
 
 
-def working_directory(cwd: Any) -> str:
-    path = os.path.abspath(os.fspath(cwd)) if cwd is not None else os.getcwd()
-    if not os.path.isdir(path):
-        raise CLIConnectionError(f"Working directory does not exist: {path}")
-    return path
+def ground_of(options: ClaudeAgentOptions) -> Ground:
+    cwd = os.path.abspath(os.fspath(options.cwd)) if options.cwd is not None else os.getcwd()
+    if not os.path.isdir(cwd):
+        raise CLIConnectionError(f"Working directory does not exist: {cwd}")
+    settings = read_inline(options.settings, cwd)
+    return Ground(cwd, settings, ChainMap(options.env, settings.env, os.environ))
 
 
-def open_workspace(options: ClaudeAgentOptions, settings: InlineSettings, env: Mapping[str, str], cwd: str) -> Workspace:
-    folders = [os.fspath(path) for path in (*options.add_dirs, *settings.additional_directories)]
-    added = [os.path.join(cwd, os.path.expanduser(folder)) for folder in folders]
-    explicit = {**settings.env, **options.env}
+def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
+    folders = [os.fspath(path) for path in (*options.add_dirs, *ground.settings.additional_directories)]
+    added = [os.path.join(ground.cwd, os.path.expanduser(folder)) for folder in folders]
+    explicit = {**ground.settings.env, **options.env}
+    state_dir = str(config_dir(ground.env))
     try:
-        workspace = Workspace(cwd, add_dirs=added, env=explicit, user=options.user, state_dir=str(config_dir(env)))
+        workspace = Workspace(ground.cwd, add_dirs=added, env=explicit, user=options.user, state_dir=state_dir)
         if options.user is not None:
             workspace.child_environment()  # looks the user up
         return workspace
@@ -169,9 +144,22 @@ def open_workspace(options: ClaudeAgentOptions, settings: InlineSettings, env: M
         raise OptionsError(f"user: {error}") from None
 
 
-def add_directories(workspace: Workspace, directories: list[str]) -> None:
-    for directory in directories:
-        workspace.add_directory(directory)
+def scene_of(
+    options: ClaudeAgentOptions, beginning: Beginning, *, workspace: Workspace, gate: Gate, session: LocalSession
+) -> Callable[[], Scene]:
+    """A function that gives what hooks are told about the present moment."""
+
+    def scene() -> Scene:
+        return Scene(
+            beginning.session_id,
+            str(beginning.journal.path),
+            workspace.cwd,
+            permission_mode=gate.mode,
+            prompt_id=session.turn.prompt.uuid if session.turn else None,
+            effort=options.effort,
+        )
+
+    return scene
 
 
 # tools
@@ -215,21 +203,29 @@ def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
 # permissions
 
 
-def rule_set(options: ClaudeAgentOptions, settings: InlineSettings) -> RuleSet:
-    return RuleSet.parse(
-        allow=(*options.allowed_tools, *settings.allow),
-        ask=settings.ask,
-        deny=(*options.disallowed_tools, *settings.deny),
+def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, host: Host, session: LocalSession) -> Gate:
+    rules = RuleSet.parse(
+        allow=(*options.allowed_tools, *ground.settings.allow),
+        ask=ground.settings.ask,
+        deny=(*options.disallowed_tools, *ground.settings.deny),
         canonical=canonical_name,
+    )
+    return Gate(
+        rules,
+        starting_mode(options, ground),
+        can_use_tool=host.can_use_tool,
+        place=lambda: Place(workspace.home, workspace.roots, ground.env.get("HOME")),
+        add_directory=workspace.add_directory,
+        waiting=session.waiting_for_person,
     )
 
 
-def starting_mode(options: ClaudeAgentOptions, settings: InlineSettings, env: Mapping[str, str]) -> PermissionMode:
-    mode = options.permission_mode or settings.default_mode or "default"
+def starting_mode(options: ClaudeAgentOptions, ground: Ground) -> PermissionMode:
+    mode = options.permission_mode or ground.settings.default_mode or "default"
     fits, expected = checks.TYPES["permission_mode"]
     if not fits(mode):
         raise OptionsError(f"settings: permissions.defaultMode must be {expected}; got {mode!r}")
-    refusal = refuse_mode(mode, env)
+    refusal = refuse_mode(mode, ground.env)
     if refusal is not None:
         raise OptionsError(f"permission_mode: {refusal}")
     return mode  # type: ignore[return-value]  # checked just above
@@ -244,15 +240,13 @@ def refuse_mode(mode: str, env: Mapping[str, str]) -> str | None:
 # models
 
 
-def model_chooser(
-    options: ClaudeAgentOptions, settings: InlineSettings, env: Mapping[str, str]
-) -> Callable[[Any], list[ResolvedModel]]:
+def model_chooser(options: ClaudeAgentOptions, ground: Ground) -> Callable[[Any], list[ResolvedModel]]:
     """A function: a model's name → that model with retries, then those to fall back to."""
-    policy = RetryPolicy(max_retries=min(MOST_RETRIES, whole_number(env, "CLAUDE_CODE_MAX_RETRIES", 10)))
+    policy = retry_policy(min(MOST_RETRIES, whole_number(ground.env, "CLAUDE_CODE_MAX_RETRIES", 10)))
     fallbacks = [name.strip() for name in (options.fallback_model or "").split(",") if name.strip()]
 
     def choose(name: Any) -> list[ResolvedModel]:
-        return [chosen_model(each, env, policy) for each in (name or settings.model, *fallbacks)]
+        return [chosen_model(each, ground.env, policy) for each in (name or ground.settings.model, *fallbacks)]
 
     return choose
 
@@ -265,6 +259,11 @@ def chosen_model(wanted: Any, env: Mapping[str, str], policy: RetryPolicy) -> Re
     else:
         found = resolve(wanted, env)
     return replace(found, model=with_retries(found.model, policy))
+
+
+@lru_cache(maxsize=MOST_RETRIES + 1)
+def retry_policy(retries: int) -> RetryPolicy:
+    return RetryPolicy(max_retries=retries)
 
 
 def sampling(options: ClaudeAgentOptions, env: Mapping[str, str]) -> Sampling:
@@ -304,10 +303,6 @@ def diagnose(options: ClaudeAgentOptions, settings: InlineSettings) -> None:
         tell(options, line)
     for key in settings.ignored:
         tell(options, f"toolwright: settings: the key {key} has no effect in this version")
-
-
-def tell_hook_failure(options: ClaudeAgentOptions, failure: HookFailure) -> None:
-    tell(options, f"toolwright: {failure}")
 
 
 def tell(options: ClaudeAgentOptions, line: str) -> None:

@@ -170,6 +170,17 @@ def check_not_supported(options: ClaudeAgentOptions) -> None:
             raise OptionsError(f"{name}: {reason}")
     if options.permission_prompt_tool_name not in (None, "stdio"):
         raise OptionsError("permission_prompt_tool_name: only 'stdio' is supported in this version; use can_use_tool")
+    check_servers(options.mcp_servers)
+
+
+def check_servers(servers: object) -> None:
+    if not isinstance(servers, Mapping):
+        raise OptionsError("mcp_servers: files are not supported in this version; give a dict of in-process servers")
+    for name, config in servers.items():
+        kind = config.get("type", "stdio") if isinstance(config, Mapping) else type(config).__name__
+        if kind != "sdk":
+            advice = "use create_sdk_mcp_server()"
+            raise OptionsError(f"mcp_servers[{name!r}]: servers of type {kind!r} are not supported in this version; {advice}")
 
 
 def check_hooks(hooks: object) -> None:

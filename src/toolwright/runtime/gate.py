@@ -38,7 +38,7 @@ class Verdict:
 class Gate:
     """The session's rules and mode, and the person behind them."""
 
-    __slots__ = ("_add_directories", "_can_use_tool", "_place", "_waiting", "mode", "rules")
+    __slots__ = ("_add_directory", "_can_use_tool", "_place", "_waiting", "mode", "rules")
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Gate:
         *,
         can_use_tool: CanUseTool | None,
         place: Callable[[], Place],
-        add_directories: Callable[[list[str]], None],
+        add_directory: Callable[[str], None],
         waiting: Callable[[bool], Awaitable[None]],
     ) -> None:
         """`waiting` is told True before and False after the person is asked."""
@@ -55,7 +55,7 @@ class Gate:
         self.mode: PermissionMode = mode
         self._can_use_tool = can_use_tool
         self._place = place
-        self._add_directories = add_directories
+        self._add_directory = add_directory
         self._waiting = waiting
 
     def judge(self, call: Call, hook: HookOutcome | None) -> Decision:
@@ -120,7 +120,8 @@ class Gate:
         if update.type == "setMode" and update.mode is not None:
             self.mode = update.mode
         elif update.type == "addDirectories":
-            self._add_directories(update.directories or [])
+            for directory in update.directories or ():
+                self._add_directory(directory)
         else:
             self.rules = self.rules.with_update(update)
 

@@ -169,6 +169,7 @@ class ToolRunner:
             reads=effects.reads,
             writes=effects.writes,
             command=effects.command,
+            hosts=effects.hosts,
             read_only=tool.read_only,
             is_mcp=tool.name.startswith("mcp__"),
             preapproved=tool.name in self.preapproved,
