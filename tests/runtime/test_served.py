@@ -72,3 +72,18 @@ async def test_a_call_is_sent_before_the_questions_about_it(tmp_path: Path) -> N
         "success",
         "idle",
     ]
+
+
+async def test_a_session_that_cannot_open_is_told_as_a_result_and_by_no_other_answer(tmp_path: Path) -> None:
+    said: list[str] = []
+    options = ClaudeAgentOptions(
+        model="scripted:nowhere.json",
+        cwd=tmp_path,
+        env={"CLAUDE_CONFIG_DIR": str(tmp_path / "config")},
+        resume="00000000-0000-4000-8000-000000000000",
+        stderr=said.append,
+    )
+    wire = Wire({"type": "control_request", "request_id": "1", "request": {"subtype": "initialize", "hooks": None}})
+    assert await serve(options, wire.read(), wire.write) == 1
+    assert wire.said == ["error_during_execution"]
+    assert len(said) == 1

@@ -182,8 +182,9 @@ class RemoteSession:
         if self._closing:
             return
         result = self._run.last_result or {}
-        if isinstance(failure, ProcessError) and failure.exit_code == 1 and result.get("is_error") and not self._run.unanswered:
-            self._end(ResultError.from_result(result, failure.exit_code), told=True)
+        exit_code = failure.exit_code if isinstance(failure, ProcessError) else None
+        if result.get("is_error") and not self._run.unanswered and (failure is None or exit_code == 1):
+            self._end(ResultError.from_result(result, exit_code), told=True)
         else:
             ended_by = self._typed(failure)
             self._end(ended_by or CLIConnectionError("The session has ended."), told=ended_by is None)

@@ -101,10 +101,7 @@ class ServedSession:
                 break
             if not self._initializing:
                 self._initializing = True
-                try:
-                    await self._open({})
-                except ClaudeSDKError:
-                    return  # the refusal has been told as a result
+                await self._open({})
             await self._opened.wait()
             await self._send(frame)
         if not self._initializing:
@@ -127,7 +124,8 @@ class ServedSession:
             await self._open(request)
         await self._opened.wait()
         if self._session is None:
-            raise ClaudeSDKError("The session could not be opened.")
+            await anyio.sleep_forever()  # the refusal has been told as a result; clients take the end for the answer
+        assert self._session is not None
         return await self._session.control(request)
 
     async def _open(self, initialize: Frame) -> None:
@@ -137,16 +135,15 @@ class ServedSession:
             self._session = session
         except ClaudeSDKError as error:
             await self._refuse(error)
-            raise
         finally:
             self._opened.set()
 
     async def _refuse(self, error: ClaudeSDKError) -> None:
         """The session cannot start: say so as a result, which every client understands."""
         self._failed = True
-        data = error.data if isinstance(error, ResultError) else {}
-        await self._write(data or failed_to_start(str(error)))
-        self._diagnose(f"toolwright: {error}")
+        frame = error.data if isinstance(error, ResultError) else failed_to_start(str(error))
+        await self._write(frame)
+        self._diagnose(f"toolwright: {'; '.join(frame['errors'])}")
         self._ended.set()
 
     # out
