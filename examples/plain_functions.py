@@ -44,7 +44,6 @@ async def main() -> None:
     options = ClaudeAgentOptions(
         model=os.environ.get("TOOLWRIGHT_MODEL", f"scripted:{SCRIPT}"),
         tools=[in_stock, place_order],
-        allowed_tools=["in_stock", "place_order"],
     )
     async for message in query(prompt="Order three apples for today.", options=options):
         if isinstance(message, ResultMessage):

@@ -33,7 +33,8 @@ def test_a_permission_request_has_no_tool_use_id() -> None:
 def test_server_tools_and_subagents_are_named() -> None:
     scene = Scene("s", "/t", "/w", agent_id="a1", agent_type="Explore")
     payload = inputs.pre_tool_use(scene, ToolCall("mcp__calc__add", {}, "t1", mcp_server="calc"))
-    assert (payload["agent_id"], payload["agent_type"], payload["mcp_server"]) == ("a1", "Explore", "calc")
+    assert (payload["agent_id"], payload["agent_type"]) == ("a1", "Explore")
+    assert payload["mcp_server"] == {"name": "calc", "source": "sdk"}
     assert "permission_mode" not in payload
 
 

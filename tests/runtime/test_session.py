@@ -96,7 +96,7 @@ async def test_an_interrupt_while_a_person_is_asked(tmp_path: Path) -> None:
 
 
 async def test_an_interrupt_at_the_very_start_is_not_lost(tmp_path: Path) -> None:
-    model = ScriptedModel([Turn([Say("one")], delay=60), Say("two")])
+    model = ScriptedModel([Say("hello")], repeat=True)
     async with session_for(tmp_path, model, tools=[]) as session:
         await session.send(user("go"))
         while session.turn is None:

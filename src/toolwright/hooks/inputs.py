@@ -112,6 +112,7 @@ def _tool_event(scene: Scene, name: str, call: ToolCall) -> dict[str, Any]:
     payload = _event(scene, name, with_mode=True)
     if scene.effort is not None:
         payload["effort"] = {"level": scene.effort}
-    optional = {"agent_id": scene.agent_id, "agent_type": scene.agent_type, "mcp_server": call.mcp_server}
+    server = {"name": call.mcp_server, "source": "sdk"} if call.mcp_server is not None else None
+    optional = {"agent_id": scene.agent_id, "agent_type": scene.agent_type, "mcp_server": server}
     payload.update((key, value) for key, value in optional.items() if value is not None)
     return payload | {"tool_name": call.name, "tool_input": call.input}

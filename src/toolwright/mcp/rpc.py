@@ -152,9 +152,7 @@ class RpcToolServer:
         await self._deliver({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     async def list_tools(self) -> list[ServedTool]:
-        """Every page of the server's list; shakes hands first if that has not been done. Raises `ToolServerError`."""
-        if not self.protocol_version:
-            await self.connect()
+        """Every page of the server's list. Raises `ToolServerError`."""
         tools: list[ServedTool] = []
         cursors: set[str] = set()
         params: dict[str, Any] = {}

@@ -11,7 +11,7 @@ ERROR_NAMES = {
     "authentication_failed": "authentication_failed",
     "billing_error": "billing_error",
     "rate_limit": "rate_limit",
-    "overloaded": "rate_limit",
+    "overloaded": "server_error",
     "invalid_request": "invalid_request",
     "prompt_too_long": "invalid_request",
     "model_not_found": "invalid_request",
@@ -32,7 +32,7 @@ def retry(retry: Retry, session_id: str) -> frames.Frame:
         max_retries=retry.max_retries,
         retry_delay_ms=int(retry.delay * 1000),
         error_status=retry.error.status,
-        error=error_name(retry.error),
+        error="overloaded" if retry.error.kind == "overloaded" else error_name(retry.error),
         message=str(retry.error),
     )
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from os.path import join, normpath
 from typing import Any
 
 import anyio
@@ -19,7 +20,7 @@ from toolwright.hooks import ToolCall as HookedCall
 from toolwright.permissions import Call
 from toolwright.runtime.gate import Gate, Verdict
 from toolwright.runtime.toolbox import Toolbox
-from toolwright.tools.base import InvalidInput, Tool, ToolContext, ToolOutput
+from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput
 from toolwright.tools.registry import canonical_name
 from toolwright.workspace import Workspace
 
@@ -130,9 +131,9 @@ class ToolRunner:
             return refused(str(error))
 
     async def _authorized(self, tool: Tool, call: ToolCall) -> Prepared | Outcome:
-        parsed = tool.parse(call.input)
-        hook = await self._before(tool, call)
-        final_input = call.input
+        final_input = judged_input(tool, call.input, self.workspace.cwd)
+        parsed = tool.parse(final_input)
+        hook = await self._before(tool, hooked(tool, final_input, call.id))
         if hook is not None and hook.updated_input is not None:
             final_input = hook.updated_input
             parsed = tool.parse(final_input)
@@ -155,11 +156,11 @@ class ToolRunner:
             return Outcome(ToolOutput(halt, f"Error: {halt}", is_error=True), halt=halt)
         return Prepared(tool, parsed, verdict.input, contexts)
 
-    async def _before(self, tool: Tool, call: ToolCall) -> HookOutcome | None:
+    async def _before(self, tool: Tool, call: HookedCall) -> HookOutcome | None:
         if not self.hooks.has("PreToolUse", tool.name):
             return None
-        payload = inputs.pre_tool_use(self.scene(), hooked(tool, call.input, call.id))
-        return await self.hooks.run("PreToolUse", payload, match_value=tool.name, tool_use_id=call.id)
+        payload = inputs.pre_tool_use(self.scene(), call)
+        return await self.hooks.run("PreToolUse", payload, match_value=tool.name, tool_use_id=call.tool_use_id)
 
     def _facts(self, tool: Tool, raw: dict[str, Any], parsed: Any) -> Call:
         effects = tool.effects(parsed, self.workspace)
@@ -221,7 +222,19 @@ def stop_reason(hook: HookOutcome | None) -> str | None:
 
 def refused(text: str) -> Outcome:
     """A call that could not even be tried; the tag tells the model that the mistake is in the call itself."""
-    return Outcome(ToolOutput(f"<tool_use_error>{text}</tool_use_error>", f"Error: {text}", is_error=True))
+    return Outcome(ToolOutput(f"<tool_use_error>{text}</tool_use_error>", text, is_error=True))
+
+
+def judged_input(tool: Tool, raw: dict[str, Any], cwd: str) -> dict[str, Any]:
+    """The input as hooks and people see it and as it runs: fields under their own names, the path of a file absolute.
+
+    Only for built-in tools: what a field of any other tool means is not known here.
+    """
+    if not isinstance(tool, BuiltinTool):
+        return raw
+    named = tool.renamed(raw)
+    path = named.get("file_path")
+    return {**named, "file_path": normpath(join(cwd, path))} if isinstance(path, str) and path else named
 
 
 def hooked(tool: Tool, tool_input: dict[str, Any], tool_use_id: str) -> HookedCall:

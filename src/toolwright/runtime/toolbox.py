@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from toolwright.mcp.base import ServedTool, ToolServer
+from toolwright.mcp.rpc import RpcToolServer
 from toolwright.models.base import ToolSpec
 from toolwright.runtime.served_tools import adapt_tools, check_prefixes
 from toolwright.tools.base import Tool
@@ -68,6 +69,8 @@ class Toolbox:
     async def _connect(self, name: str) -> None:
         connection = self.connections[name]
         try:
+            if isinstance(connection.server, RpcToolServer):
+                await connection.server.connect()
             connection.served = await connection.server.list_tools()
             connection.tools = list(adapt_tools(name, connection.server, connection.served))
             connection.error = None

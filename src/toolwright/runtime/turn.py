@@ -23,7 +23,7 @@ from toolwright.runtime import notices
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.ending import Ending, failed
 from toolwright.runtime.structured_output import MAX_ATTEMPTS, REMINDER
-from toolwright.runtime.tool_calls import Outcome, ToolCall
+from toolwright.runtime.tool_calls import Outcome, ToolCall, text_of
 from toolwright.sessions import JournalError
 from toolwright.tools.base import ToolOutput
 
@@ -31,6 +31,7 @@ FALLBACK_KINDS = frozenset({"overloaded", "model_not_found", "server_error", "ra
 CONTINUE = "Your answer was cut off by the output limit. Go on exactly where it ended."
 INTERRUPTED = "The person interrupted this turn."
 NOT_RUN = "This call was not run: {reason}"
+CUT_SHORT = "This call was interrupted by the person before it was done. Part of its work may have been done."
 
 
 @dataclass(slots=True)
@@ -92,9 +93,9 @@ class Turn:
 
     async def _play(self, announce: frames.Frame) -> Ending:
         blocked = await self._submit()
+        await self.conversation.emit(announce)
         if blocked is not None:
             return blocked
-        await self.conversation.emit(announce)
         self._take_prompt()
         if self.conversation.replay_prompts:
             await self.conversation.emit(self._replayed_prompt())
@@ -141,7 +142,7 @@ class Turn:
         calls = self._close_answer()
         over = self._over_budget()
         if over is not None:
-            await self._refuse(calls, "the budget of this session is used up.")
+            await self._refuse(calls, NOT_RUN.format(reason="the budget of this session is used up."))
             return over
         if calls:
             return await self._run_calls(calls)
@@ -229,7 +230,8 @@ class Turn:
         self._outcomes.append(outcome)
         self._contexts.extend(outcome.contexts)
         if outcome.denied:
-            self._denials.append({"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.input})
+            denied_input = call.input if outcome.verdict is None else outcome.verdict.input
+            self._denials.append({"tool_name": call.name, "tool_use_id": call.id, "tool_input": denied_input})
             if outcome.verdict is not None and outcome.verdict.source == "nobody":
                 await conversation.emit(notices.denied(call, outcome.verdict, conversation.session_id))
         await self._give_result(call, outcome.output)
@@ -242,10 +244,9 @@ class Turn:
         uuid = frames.new_uuid()
         self._results[call.id] = block
         self._user_frames += 1
-        conversation.journal.user([block], uuid=uuid, tool_use_result=output.structured)
-        await conversation.emit(
-            frames.tool_result(block, session_id=conversation.session_id, uuid=uuid, structured=output.structured)
-        )
+        structured = for_programs(output)
+        conversation.journal.user([block], uuid=uuid, tool_use_result=structured)
+        await conversation.emit(frames.tool_result(block, session_id=conversation.session_id, uuid=uuid, structured=structured))
 
     def _close_results(self) -> None:
         """Put the results of the pending calls into the history, in the order of the calls."""
@@ -259,10 +260,9 @@ class Turn:
             self.conversation.add_user(content)
         self._pending, self._results = [], {}
 
-    async def _refuse(self, calls: list[ToolCall], reason: str) -> None:
-        """Give each call that will not run its result, so that the history stays valid."""
+    async def _refuse(self, calls: list[ToolCall], text: str) -> None:
+        """Give each call that has no result the text as one, so that the history stays valid."""
         self._pending = calls
-        text = NOT_RUN.format(reason=reason)
         for call in calls:
             if call.id not in self._results:
                 await self._give_result(call, ToolOutput(text, f"Error: {text}", is_error=True))
@@ -309,7 +309,9 @@ class Turn:
                 conversation.scene(), stop_hook_active=self._stop_hook_active, last_assistant_message=self._text
             )
             outcome = await conversation.hooks.run("Stop", payload, match_value=None, tool_use_id=None)
-            if outcome.block and not outcome.stop:
+            if outcome.stop:
+                return Ending(terminal_reason="stop_hook_prevented", text=self._text)
+            if outcome.block:
                 self._stop_hook_active = True
                 await self._say(outcome.reason)
                 return None
@@ -352,7 +354,8 @@ class Turn:
         if self._before_prompt:
             self._take_prompt()
         await self._keep_partial_answer()
-        await self._refuse(self._pending, "the person interrupted the turn.")
+        not_run = NOT_RUN.format(reason="the person interrupted the turn.")
+        await self._refuse(self._pending, CUT_SHORT if self.phase == "tools" else not_run)
         await self._say(INTERRUPTED)
         return failed("error_during_execution", reason, INTERRUPTED)
 
@@ -380,7 +383,7 @@ class Turn:
     async def _model_failed(self, error: ModelError) -> Ending:
         conversation = self.conversation
         await self._keep_partial_answer()
-        await self._refuse(self._pending, "the model's answer broke off.")
+        await self._refuse(self._pending, NOT_RUN.format(reason="the model's answer broke off."))
         await conversation.emit(notices.api_error(error, conversation.session_id))
         ending = Ending(terminal_reason="api_error", text=f"API error: {error}", is_error=True, api_error_status=error.status)
         if error.kind == "prompt_too_long":
@@ -411,6 +414,13 @@ class Turn:
 
 def prompt_text(prompt: Prompt) -> str:
     return "\n".join(block["text"] for block in prompt.content if block.get("type") == "text")
+
+
+def for_programs(output: ToolOutput) -> Any:
+    """What stands beside a result's block for programs to read: of an error one text, of anything else what the tool gives."""
+    if output.is_error and not isinstance(output.structured, str):
+        return f"Error: {text_of(output.content)}"
+    return output.structured
 
 
 def to_json(value: Any) -> str:

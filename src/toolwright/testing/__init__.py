@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from toolwright.models.script_file import load_script
     from toolwright.models.scripted import Block, BreakOff, Call, Fail, Say, ScriptedModel, Think, Turn, Wait, WaitFor
     from toolwright.testing.chat_dialect import ChatHabits, chat_answer, chat_tool_turns
+    from toolwright.protocol.memory import MemoryPeer, MemoryTransport, memory_transport_pair
     from toolwright.testing.messages_dialect import Message, ToolCall, answer, tool_turns
     from toolwright.testing.model_server import ModelServer
-    from toolwright.testing.named_model import model_named
     from toolwright.testing.steps import Cut, Pause, Raw, ReceivedRequest, Reset, Stall, Status, Step
 
 __all__ = [
@@ -28,7 +28,9 @@ __all__ = [
     "BreakOff",
     "load_script",
     "ReplayModel",
-    "model_named",
+    "MemoryPeer",
+    "MemoryTransport",
+    "memory_transport_pair",
     "ChatHabits",
     "chat_answer",
     "chat_tool_turns",
@@ -62,7 +64,7 @@ _HOMES = {
     ),
     "toolwright.models.script_file": ("load_script",),
     "toolwright.models.replay": ("ReplayModel",),
-    "toolwright.testing.named_model": ("model_named",),
+    "toolwright.protocol.memory": ("MemoryPeer", "MemoryTransport", "memory_transport_pair"),
     "toolwright.testing.chat_dialect": ("ChatHabits", "chat_answer", "chat_tool_turns"),
     "toolwright.testing.messages_dialect": ("Message", "ToolCall", "answer", "tool_turns"),
     "toolwright.testing.model_server": ("ModelServer",),

@@ -135,7 +135,7 @@ class BuiltinTool:
     def _parse_leniently(self, raw: dict[str, Any]) -> Any:
         """Aliases count as the fields they mean, and null for an optional field as leaving it out."""
         fields = {field.encode_name: field for field in msgspec.structs.fields(self.Input)}
-        renamed = {self._field(key, raw): value for key, value in raw.items()}
+        renamed = self.renamed(raw)
         given = {key: value for key, value in renamed.items() if value is not None or key not in fields or fields[key].required}
         try:
             return msgspec.convert(given, self.Input)
@@ -144,6 +144,10 @@ class BuiltinTool:
             noun = "issue" if len(issues) == 1 else "issues"
             text = f"InputValidationError: {self.name} failed due to the following {noun}:\n" + "\n".join(issues)
             raise InvalidInput(text) from None
+
+    def renamed(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """The input with every field under its own name instead of an alias."""
+        return {self._field(key, raw): value for key, value in raw.items()}
 
     def _field(self, key: str, raw: dict[str, Any]) -> str:
         field_name = self.field_aliases.get(key, key)
