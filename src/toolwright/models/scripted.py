@@ -130,7 +130,7 @@ class ScriptedModel:
         record: bool = True,
         pace: float = 0.0,
     ) -> None:
-        """`shared`: one sequence for all conversations. `repeat`: at the end start again. `pace`: seconds per event."""
+        """`shared`: one sequence for all conversations. `repeat`: at the end start again. `pace`: seconds per piece."""
         self.model = model
         self.requests: list[ModelRequest] = []
         self._steps = list(steps)
@@ -153,7 +153,7 @@ class ScriptedModel:
                 raise error
             yield item
             sent += 1
-            if self._pace:
+            if self._pace and item["type"] == "content_block_delta":
                 await anyio.sleep(self._pace)
 
     async def aclose(self) -> None:
