@@ -50,7 +50,7 @@ async def test_a_person_allows(tmp_path: Path) -> None:
     frames = await play(tmp_path, ScriptedModel([WRITE, Say("done")]), can_use_tool=person)
     assert note(tmp_path).read_text() == "hello"
     ((name, given, context),) = person.asked
-    assert (name, given) == ("Write", WRITE.input)
+    assert (name, given) == ("Write", {"file_path": str(note(tmp_path)), "content": "hello"})
     assert context.tool_use_id == results(frames)[0]["tool_use_id"]
     assert [update.type for update in context.suggestions] == ["setMode"]
     assert frames[-1]["permission_denials"] == []
@@ -76,7 +76,7 @@ async def test_a_person_denies_and_the_model_hears_exactly_the_message(tmp_path:
     (result,) = results(frames)
     assert (text_of(result), result["is_error"]) == ("Not today.", True)
     (denial,) = frames[-1]["permission_denials"]
-    assert (denial["tool_name"], denial["tool_input"]) == ("Write", WRITE.input)
+    assert (denial["tool_name"], denial["tool_input"]["file_path"]) == ("Write", str(note(tmp_path)))
     assert frames[-1]["subtype"] == "success"
 
 
@@ -303,6 +303,7 @@ async def test_a_prompt_hook_adds_context_or_blocks(tmp_path: Path) -> None:
     block = hooks("UserPromptSubmit", hook({"decision": "block", "reason": "Not on Mondays."}))
     frames = await play(tmp_path, model, hooks=block, tools=[])
     assert (frames[-1]["subtype"], frames[-1]["num_turns"], frames[-1]["result"]) == ("success", 0, "Not on Mondays.")
+    assert [frame["type"] for frame in frames] == ["system", "result"]
     assert model.requests == []
 
 
@@ -319,6 +320,22 @@ async def test_a_stop_hook_sends_the_model_on_and_is_told_so(tmp_path: Path) -> 
     assert seen[0]["last_assistant_message"] == "Done."
     assert frames[-1]["result"] == "Now with tests."
     assert model.requests[1].messages[-1].content[0]["text"] == "You forgot the tests."
+
+
+async def test_a_stop_hook_can_end_the_turn_at_once(tmp_path: Path) -> None:
+    stop = hooks("Stop", hook({"continue_": False, "stopReason": "Enough.", "decision": "block", "reason": "more"}))
+    frames = await play(tmp_path, ScriptedModel([Say("Done."), Say("never")]), hooks=stop, tools=[])
+    assert (frames[-1]["result"], frames[-1]["terminal_reason"]) == ("Done.", "stop_hook_prevented")
+
+
+@pytest.mark.parametrize("given", [{"file_path": "sub/../note.txt"}, {"path": "./note.txt"}])
+async def test_hooks_see_the_file_by_its_absolute_path_under_its_own_name(given: dict[str, str], tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    watch = hooks("PreToolUse", hook({}, seen)) | hooks("PostToolUse", hook({}, seen))
+    model = ScriptedModel([Call("Write", {**given, "content": "hello"}), Say("done")])
+    await play(tmp_path, model, hooks=watch, permission_mode="acceptEdits")
+    assert [payload["tool_input"] for payload in seen] == [{"file_path": str(note(tmp_path)), "content": "hello"}] * 2
+    assert note(tmp_path).read_text() == "hello"
 
 
 async def test_sessions_tell_their_start_and_end(tmp_path: Path) -> None:

@@ -83,6 +83,9 @@ async def test_a_call_that_cannot_run_gets_one_error_result_and_the_loop_goes_on
     (result,) = results(frames)
     assert result["is_error"] is True
     assert expected in text_of(result)
+    told = next(frame["tool_use_result"] for frame in frames if "tool_use_result" in frame)
+    assert told.startswith(("Error: ", "InputValidationError: "))
+    assert not told.startswith("Error: Error:")
     assert frames[-1]["result"] == "I see."
     assert_valid_history(model)
 
@@ -311,6 +314,12 @@ async def test_the_fallback_model_answers_when_the_first_cannot(tmp_path: Path) 
     assert texts(frames) == ["I am here."]
     notice = next(frame for frame in frames if frame.get("subtype") == "model_fallback")
     assert (notice["from_model"], notice["to_model"]) == ("first", "second")
+
+
+async def test_an_overloaded_server_is_named_so_that_clients_know_it(tmp_path: Path) -> None:
+    overloaded = Fail("busy", kind="overloaded", status=529, retry_after=0.0)
+    frames = await play(tmp_path, ScriptedModel([overloaded, overloaded]), tools=[], env={"CLAUDE_CODE_MAX_RETRIES": "1"})
+    assert [frame["error"] for frame in frames if "error" in frame] == ["overloaded", "server_error"]
 
 
 async def test_retries_are_told_and_the_answer_comes_once(tmp_path: Path) -> None:
