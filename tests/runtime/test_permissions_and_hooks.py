@@ -62,6 +62,16 @@ async def test_a_person_changes_the_input(tmp_path: Path) -> None:
     assert note(tmp_path).read_text() == "changed"
 
 
+async def test_a_person_cannot_change_the_input_into_what_a_deny_rule_forbids(tmp_path: Path) -> None:
+    person = Person(PermissionResultAllow(updated_input={"command": "rm note.txt"}))
+    note(tmp_path).parent.mkdir()
+    note(tmp_path).write_text("precious")
+    model = ScriptedModel([Call("Bash", {"command": "ls"}), Say("ok")])
+    frames = await play(tmp_path, model, can_use_tool=person, disallowed_tools=["Bash(rm:*)"])
+    assert note(tmp_path).exists()
+    assert "denied by the rule" in text_of(results(frames)[0])
+
+
 async def test_an_input_changed_into_nonsense_is_an_error_result(tmp_path: Path) -> None:
     person = Person(PermissionResultAllow(updated_input={"nonsense": 1}))
     frames = await play(tmp_path, ScriptedModel([WRITE, Say("done")]), can_use_tool=person)
@@ -336,6 +346,60 @@ async def test_hooks_see_the_file_by_its_absolute_path_under_its_own_name(given:
     await play(tmp_path, model, hooks=watch, permission_mode="acceptEdits")
     assert [payload["tool_input"] for payload in seen] == [{"file_path": str(note(tmp_path)), "content": "hello"}] * 2
     assert note(tmp_path).read_text() == "hello"
+
+
+async def test_a_permission_hook_answers_in_the_persons_place(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    allow = hook({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}, seen)
+    await play(tmp_path, ScriptedModel([WRITE, Say("ok")]), hooks=hooks("PermissionRequest", allow))
+    assert note(tmp_path).exists()
+    assert (seen[0]["tool_name"], "tool_use_id" in seen[0]) == ("Write", False)
+    assert [update["type"] for update in seen[0]["permission_suggestions"]] == ["setMode"]
+
+
+async def test_the_first_of_permission_hook_and_person_decides(tmp_path: Path) -> None:
+    async def never(*given: Any) -> PermissionResult:
+        await anyio.sleep_forever()
+        return PermissionResultAllow()
+
+    decision = {"behavior": "deny", "message": "The hook says no."}
+    deny = hook({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}})
+    with anyio.fail_after(10):
+        frames = await play(
+            tmp_path, ScriptedModel([WRITE, Say("ok")]), hooks=hooks("PermissionRequest", deny), can_use_tool=never
+        )
+    assert text_of(results(frames)[0]) == "The hook says no."
+    silent = hooks("PermissionRequest", hook({}))
+    person = Person(PermissionResultDeny(message="The person says no."))
+    frames = await play(tmp_path, ScriptedModel([WRITE, Say("ok")]), hooks=silent, can_use_tool=person)
+    assert text_of(results(frames)[0]) == "The person says no."
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        PermissionUpdate("addRules", rules=[PermissionRuleValue("Write", "src/**")], behavior="allow"),
+        PermissionUpdate("addDirectories", directories=["/no/such/folder"]),
+    ],
+)
+async def test_an_answer_that_cannot_be_taken_over_denies(update: PermissionUpdate, tmp_path: Path) -> None:
+    person = Person(PermissionResultAllow(updated_permissions=[update]))
+    frames = await play(tmp_path, ScriptedModel([WRITE, Say("ok")]), can_use_tool=person)
+    assert results(frames)[0]["is_error"] is True
+    assert frames[-1]["subtype"] == "success"
+
+
+async def test_what_a_hook_wants_the_person_to_see_goes_out_as_a_frame(tmp_path: Path) -> None:
+    frames = await play(tmp_path, ScriptedModel([Say("ok")]), hooks=hooks("Stop", hook({"systemMessage": "Mind the gap."})))
+    shown = next(frame for frame in frames if frame.get("subtype") == "informational")
+    assert shown["content"] == "Mind the gap."
+
+
+async def test_context_from_the_start_is_read_with_the_first_prompt(tmp_path: Path) -> None:
+    start: Any = hooks("SessionStart", hook(specific("SessionStart", additionalContext="The build is red.")))
+    model = ScriptedModel([Say("ok")])
+    await play(tmp_path, model, hooks=start, tools=[])
+    assert [block["text"] for block in model.requests[0].messages[0].content] == ["go", "The build is red."]
 
 
 async def test_sessions_tell_their_start_and_end(tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ from toolwright.models.retry import RetryPolicy, with_retries
 from toolwright.permissions import Place, RuleSet
 from toolwright.runtime import checks
 from toolwright.runtime.conversation import Conversation, Limits, Sampling
-from toolwright.runtime.gate import Gate
+from toolwright.runtime.gate import Asking, Changing, Gate
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.seams import Host
 from toolwright.runtime.served_tools import ServedToolAdapter
 from toolwright.runtime.session import LocalSession, Parts
+from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.structured_output import StructuredOutput
 from toolwright.runtime.system_prompt import system_prompt
 from toolwright.runtime.tool_calls import ToolRunner
@@ -73,23 +74,21 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     diagnose(options, ground.settings)
     beginning = begin(options, ground.env, ground.cwd)
     workspace = open_workspace(options, ground)
-    gate = gate_of(options, ground, workspace=workspace, host=host, session=session)
     functions, structured = await own_functions(options), structured_output(options)
     builtins, extra = chosen_builtins(options), (*functions, *([structured] if structured else []))
     toolbox = Toolbox((*builtins, *extra), host.tool_servers)
     await toolbox.connect()
-    hooks = HookRunner(host.hooks, on_error=lambda failure: tell(options, f"toolwright: {failure}"))
-    scene = scene_of(options, beginning, workspace=workspace, gate=gate, session=session)
+    hooks = hooks_of(options, host, session, scene=scene_of(options, beginning, workspace=workspace, session=session))
+    gate = gate_of(options, ground, workspace=workspace, asking=Asking(host.can_use_tool, hooks, session.waiting_for_person))
     preapproved = frozenset(tool.name for tool in extra)
     choose_models = model_chooser(options, ground)
     conversation = Conversation(
         beginning.session_id,
         choose_models(options.model),
         toolbox,
-        ToolRunner(toolbox, gate, hooks, scene, workspace, beginning.session_id, preapproved),
+        ToolRunner(toolbox, gate, hooks, workspace, beginning.session_id, preapproved),
         system_prompt(options.system_prompt, cwd=workspace.home, has_files=bool(builtins)),
         hooks,
-        scene,
         beginning.journal,
         Ledger(ground.env),
         session.emit,
@@ -112,7 +111,6 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         agents=tuple({"name": name, "description": agent.description} for name, agent in (options.agents or {}).items()),
         source=beginning.source,
         resolve=choose_models,
-        refuse_mode=lambda mode: refuse_mode(mode, ground.env),
         release=release,
     )
 
@@ -144,8 +142,16 @@ def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
         raise OptionsError(f"user: {error}") from None
 
 
+# hooks
+
+
+def hooks_of(options: ClaudeAgentOptions, host: Host, session: LocalSession, *, scene: Callable[[], Scene]) -> SessionHooks:
+    runner = HookRunner(host.hooks, on_error=lambda failure: tell(options, f"toolwright: {failure}"))
+    return SessionHooks(runner, scene, session.emit)
+
+
 def scene_of(
-    options: ClaudeAgentOptions, beginning: Beginning, *, workspace: Workspace, gate: Gate, session: LocalSession
+    options: ClaudeAgentOptions, beginning: Beginning, *, workspace: Workspace, session: LocalSession
 ) -> Callable[[], Scene]:
     """A function that gives what hooks are told about the present moment."""
 
@@ -154,7 +160,7 @@ def scene_of(
             beginning.session_id,
             str(beginning.journal.path),
             workspace.cwd,
-            permission_mode=gate.mode,
+            permission_mode=session.started.conversation.runner.gate.mode,
             prompt_id=session.turn.prompt.uuid if session.turn else None,
             effort=options.effort,
         )
@@ -203,21 +209,19 @@ def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
 # permissions
 
 
-def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, host: Host, session: LocalSession) -> Gate:
+def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, asking: Asking) -> Gate:
     rules = RuleSet.parse(
         allow=(*options.allowed_tools, *ground.settings.allow),
         ask=ground.settings.ask,
         deny=(*options.disallowed_tools, *ground.settings.deny),
         canonical=canonical_name,
     )
-    return Gate(
-        rules,
-        starting_mode(options, ground),
-        can_use_tool=host.can_use_tool,
+    changing = Changing(
         place=lambda: Place(workspace.home, workspace.roots, ground.env.get("HOME")),
         add_directory=workspace.add_directory,
-        waiting=session.waiting_for_person,
+        refuse_mode=lambda mode: refuse_mode(mode, ground.env),
     )
+    return Gate(rules, starting_mode(options, ground), asking=asking, changing=changing)
 
 
 def starting_mode(options: ClaudeAgentOptions, ground: Ground) -> PermissionMode:

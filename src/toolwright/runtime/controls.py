@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from toolwright.protocol import frames
 from toolwright.protocol.frames import Frame
 from toolwright.runtime.context_usage import context_usage
-from toolwright.types import ClaudeSDKError, ControlError, PermissionMode
+from toolwright.types import ClaudeSDKError, ControlError, OptionsError, PermissionMode
 
 if TYPE_CHECKING:
     from toolwright.runtime.session import LocalSession
@@ -37,11 +37,11 @@ async def set_permission_mode(session: LocalSession, request: Frame) -> Frame:
     if mode not in get_args(PermissionMode):
         modes = ", ".join(get_args(PermissionMode))
         raise ControlError(f"Cannot set permission mode: must be one of {modes}; got {mode!r}", code="invalid_mode")
-    refusal = session.started.refuse_mode(mode)
-    if refusal is not None:
-        raise ControlError(f"Cannot set permission mode: {refusal}", code="invalid_mode")
     conversation = session.started.conversation
-    conversation.runner.gate.mode = mode
+    try:
+        conversation.runner.gate.set_mode(mode)
+    except OptionsError as error:
+        raise ControlError(f"Cannot set permission mode: {error}", code="invalid_mode") from None
     session.put_now(frames.system("status", conversation.session_id, status=None, permissionMode=mode))
     return {"mode": mode}
 

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright.hooks import HookRunner, Scene
 from toolwright.models.base import HistoryMessage, ModelRequest
 from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
 from toolwright.runtime.ledger import Ledger
+from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.structured_output import StructuredOutput
 from toolwright.runtime.tool_calls import ToolRunner
 from toolwright.runtime.toolbox import Toolbox
@@ -49,8 +49,7 @@ class Conversation:
     toolbox: Toolbox
     runner: ToolRunner
     system: str
-    hooks: HookRunner
-    scene: Callable[[], Scene]
+    hooks: SessionHooks
     journal: Journal
     ledger: Ledger
     emit: Emit
@@ -62,6 +61,8 @@ class Conversation:
     """Whether each user message is sent back as a frame, so that its sender learns its uuid."""
     history: list[HistoryMessage] = field(default_factory=list)
     used_call_ids: set[str] = field(default_factory=set)
+    contexts: list[str] = field(default_factory=list)
+    """Texts of hooks that the model is to read with the next prompt."""
 
     @property
     def model(self) -> ResolvedModel:

@@ -10,16 +10,23 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import anyio
+
 from toolwright.hooks import HookOutcome
 from toolwright.permissions import Call, Decision, Place, RuleSet, decide, suggestions
+from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.types import (
     CanUseTool,
+    ClaudeSDKError,
+    OptionsError,
     PermissionMode,
+    PermissionResult,
     PermissionResultAllow,
     PermissionResultDeny,
     PermissionUpdate,
     ToolPermissionContext,
 )
+from toolwright.workspace import WorkspaceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +42,40 @@ class Verdict:
     reason_type: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who can be asked."""
+
+    can_use_tool: CanUseTool | None
+    hooks: SessionHooks
+    waiting: Callable[[bool], Awaitable[None]]
+    """Told True before and False after the person is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changing:
+    """What answers may change, and within which bounds."""
+
+    place: Callable[[], Place]
+    add_directory: Callable[[str], None]
+    refuse_mode: Callable[[str], str | None]
+    """Why a mode may not be used here, if so."""
+
+
 class Gate:
     """The session's rules and mode, and the person behind them."""
 
-    __slots__ = ("_add_directory", "_can_use_tool", "_place", "_waiting", "mode", "rules")
+    __slots__ = ("_add_directory", "_can_use_tool", "_hooks", "_place", "_refuse_mode", "_waiting", "mode", "rules")
 
-    def __init__(
-        self,
-        rules: RuleSet,
-        mode: PermissionMode,
-        *,
-        can_use_tool: CanUseTool | None,
-        place: Callable[[], Place],
-        add_directory: Callable[[str], None],
-        waiting: Callable[[bool], Awaitable[None]],
-    ) -> None:
-        """`waiting` is told True before and False after the person is asked."""
+    def __init__(self, rules: RuleSet, mode: PermissionMode, *, asking: Asking, changing: Changing) -> None:
         self.rules = rules
         self.mode: PermissionMode = mode
-        self._can_use_tool = can_use_tool
-        self._place = place
-        self._add_directory = add_directory
-        self._waiting = waiting
+        self._can_use_tool = asking.can_use_tool
+        self._hooks = asking.hooks
+        self._waiting = asking.waiting
+        self._place = changing.place
+        self._add_directory = changing.add_directory
+        self._refuse_mode = changing.refuse_mode
 
     def judge(self, call: Call, hook: HookOutcome | None) -> Decision:
         """The decision before anybody is asked."""
@@ -69,6 +88,11 @@ class Gate:
             return replace(decision, behavior="allow", reason=hook.reason or "A hook allowed it.")
         return decision
 
+    def forbids(self, call: Call) -> str | None:
+        """Why no answer can let this call through, if none can: what a person changes is held against the deny rules too."""
+        decision = decide(call, rules=self.rules, mode=self.mode, place=self._place())
+        return decision.reason if decision.behavior == "deny" else None
+
     async def authorize(self, call: Call, *, hook: HookOutcome | None, tool_use_id: str) -> Verdict:
         if hook is not None and hook.decision in ("deny", "defer"):
             return Verdict(False, call.input, hook.reason or "A hook denied this call.", source="hook", reason_type="hook")
@@ -77,15 +101,36 @@ class Gate:
             return Verdict(True, call.input, source=decision.reason_type)
         if decision.behavior == "deny":
             return Verdict(False, call.input, decision.reason, reason_type=decision.reason_type)
-        if self._can_use_tool is None:
+        answer = await self._ask(call, decision, tool_use_id)
+        if answer is None:
             return Verdict(False, call.input, unanswered(call, decision), source="nobody", reason_type=decision.reason_type)
-        return await self._ask(call, decision, tool_use_id=tool_use_id)
+        return self._verdict(call, answer)
 
-    async def _ask(self, call: Call, decision: Decision, *, tool_use_id: str) -> Verdict:
+    async def _ask(self, call: Call, decision: Decision, tool_use_id: str) -> PermissionResult | None:
+        """What a PermissionRequest hook or the person answers, whoever is first; None if there is neither."""
+        offers = suggestions(call, mode=self.mode, place=self._place())
+        answers: list[PermissionResult] = []
+
+        async def ask_person() -> None:
+            answers.append(await self._ask_person(call, decision, offers, tool_use_id))
+            group.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            if self._can_use_tool is not None:
+                group.start_soon(ask_person)
+            from_hook = permission_answer(await self._hooks.permission_is_asked(call.name, call.input, offers))
+            if from_hook is not None:
+                answers.append(from_hook)
+                group.cancel_scope.cancel()
+        return answers[0] if answers else None
+
+    async def _ask_person(
+        self, call: Call, decision: Decision, offers: list[PermissionUpdate], tool_use_id: str
+    ) -> PermissionResult:
         assert self._can_use_tool is not None
         description = call.input.get("description")
         context = ToolPermissionContext(
-            suggestions=suggestions(call, mode=self.mode, place=self._place()),
+            suggestions=offers,
             tool_use_id=tool_use_id,
             blocked_path=decision.blocked_path,
             decision_reason=decision.reason,
@@ -98,32 +143,51 @@ class Gate:
         except Exception as error:  # noqa: BLE001 — host boundary: a raising callback denies this one call
             answer = PermissionResultDeny(message=f"The permission callback failed ({error}); the call was not run.")
         await self._waiting(False)
-        return self._verdict(call, answer)
+        if isinstance(answer, PermissionResultAllow | PermissionResultDeny):
+            return answer
+        wanted = "not PermissionResultAllow or PermissionResultDeny"
+        text = f"The permission callback returned {type(answer).__name__}, {wanted}; the call was not run."
+        return PermissionResultDeny(message=text)
 
-    def _verdict(self, call: Call, answer: object) -> Verdict:
-        if isinstance(answer, PermissionResultAllow):
-            for update in answer.updated_permissions or ():
-                self.apply(update)
-            updated = call.input if answer.updated_input is None else answer.updated_input
-            return Verdict(True, updated, source="callback")
+    def _verdict(self, call: Call, answer: PermissionResult) -> Verdict:
         if isinstance(answer, PermissionResultDeny):
             message = answer.message or "The person denied this call."
             return Verdict(False, call.input, message, interrupt=answer.interrupt, source="callback")
-        text = (
-            "The permission callback returned "
-            f"{type(answer).__name__}, not PermissionResultAllow or PermissionResultDeny; the call was not run."
-        )
-        return Verdict(False, call.input, text, source="callback")
+        try:
+            for update in answer.updated_permissions or ():
+                self.apply(update)
+        except (ClaudeSDKError, WorkspaceError) as error:
+            text = f"The permission answer could not be taken over, so the call was not run: {error}"
+            return Verdict(False, call.input, text, source="callback")
+        updated = call.input if answer.updated_input is None else answer.updated_input
+        return Verdict(True, updated, source="callback")
 
     def apply(self, update: PermissionUpdate) -> None:
         """Take over a change of rules, mode or folders for the rest of this session."""
         if update.type == "setMode" and update.mode is not None:
-            self.mode = update.mode
+            self.set_mode(update.mode)
         elif update.type == "addDirectories":
             for directory in update.directories or ():
                 self._add_directory(directory)
         else:
             self.rules = self.rules.with_update(update)
+
+    def set_mode(self, mode: PermissionMode) -> None:
+        """Change the mode. Raises `OptionsError` for one that may not be used here."""
+        refusal = self._refuse_mode(mode)
+        if refusal is not None:
+            raise OptionsError(refusal)
+        self.mode = mode
+
+
+def permission_answer(outcome: HookOutcome | None) -> PermissionResult | None:
+    """What PermissionRequest hooks answered in the person's place, if they did."""
+    if outcome is None or outcome.decision not in ("allow", "deny"):
+        return None
+    if outcome.decision == "deny":
+        return PermissionResultDeny(message=outcome.reason or "A hook denied this call.", interrupt=outcome.interrupt)
+    updates = [PermissionUpdate.from_dict(update) for update in outcome.updated_permissions]
+    return PermissionResultAllow(updated_input=outcome.updated_input, updated_permissions=updates or None)
 
 
 def must_reach_a_person(call: Call, decision: Decision) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 import anyio
 
 from toolwright.concurrency import Channel, OwnedTask, spawn
-from toolwright.hooks import inputs
 from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
 from toolwright.protocol.frames import Frame
@@ -38,8 +37,6 @@ class Parts:
     """How it began: startup or resume."""
     resolve: Callable[[Any], list[ResolvedModel]]
     """A model's name → the model and those to fall back to."""
-    refuse_mode: Callable[[str], str | None]
-    """Why a permission mode may not be used here, if so."""
     release: Callable[[], Awaitable[None]]
     """Give everything back: connections, scratch files."""
 
@@ -73,7 +70,7 @@ class LocalSession:
             if build is None:
                 raise CLIConnectionError("This session is being started already, or failed to start.")
             self.parts = await build(self)
-            await self._hook_session("SessionStart", self.parts.source)
+            await self._tell_start()
         return greeting.initialize_answer(self.parts)
 
     async def send(self, frame: Frame) -> None:
@@ -107,6 +104,12 @@ class LocalSession:
                 await self._runner.wait()
             await self._give_back()
         self._out.close()
+
+    async def _tell_start(self) -> None:
+        conversation = self.started.conversation
+        outcome = await conversation.hooks.session_starts(self.started.source)
+        if outcome is not None:
+            conversation.contexts.extend(outcome.additional_context)
 
     # turns
 
@@ -178,17 +181,8 @@ class LocalSession:
 
     async def _give_back(self) -> None:
         if self.parts is not None:
-            await self._hook_session("SessionEnd", "other")
+            await self.parts.conversation.hooks.session_ends("other")
             await self.parts.release()
-
-    async def _hook_session(self, event: str, detail: str) -> None:
-        assert self.parts is not None
-        conversation = self.parts.conversation
-        if conversation.hooks.has(event, detail):
-            scene = conversation.scene()
-            starts = event == "SessionStart"
-            payload = inputs.session_start(scene, source=detail) if starts else inputs.session_end(scene, reason=detail)
-            await conversation.hooks.run(event, payload, match_value=detail, tool_use_id=None)
 
 
 def read_prompt(frame: Frame) -> Prompt:

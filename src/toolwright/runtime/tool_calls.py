@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from os.path import join, normpath
 from typing import Any
 
 import anyio
 
-from toolwright.hooks import HookOutcome, HookRunner, Scene, inputs
-from toolwright.hooks import ToolCall as HookedCall
+from toolwright.hooks import HookOutcome
 from toolwright.permissions import Call
 from toolwright.runtime.gate import Gate, Verdict
+from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput
 from toolwright.tools.registry import canonical_name
@@ -70,9 +70,7 @@ class ToolRunner:
 
     toolbox: Toolbox
     gate: Gate
-    hooks: HookRunner
-    scene: Callable[[], Scene]
-    """What hooks are told about the moment."""
+    hooks: SessionHooks
     workspace: Workspace
     session_id: str
     preapproved: frozenset[str] = frozenset()
@@ -133,7 +131,7 @@ class ToolRunner:
     async def _authorized(self, tool: Tool, call: ToolCall) -> Prepared | Outcome:
         final_input = judged_input(tool, call.input, self.workspace.cwd)
         parsed = tool.parse(final_input)
-        hook = await self._before(tool, hooked(tool, final_input, call.id))
+        hook = await self.hooks.before_tool(tool, final_input, call.id)
         if hook is not None and hook.updated_input is not None:
             final_input = hook.updated_input
             parsed = tool.parse(final_input)
@@ -141,26 +139,15 @@ class ToolRunner:
         verdict = await self.gate.authorize(facts, hook=hook, tool_use_id=call.id)
         contexts = hook.additional_context if hook is not None else ()
         if not verdict.allowed:
-            halt = stop_reason(hook)
-            return Outcome(
-                ToolOutput(verdict.message, f"Error: {verdict.message}", is_error=True),
-                denied=True,
-                verdict=verdict,
-                interrupt=verdict.interrupt,
-                halt=halt,
-                contexts=contexts,
-            )
+            return denied(verdict, contexts, halt=stop_reason(hook))
         if verdict.input is not final_input:
             parsed = tool.parse(verdict.input)
+            forbidden = self.gate.forbids(self._facts(tool, verdict.input, parsed))
+            if forbidden is not None:
+                return denied(replace(verdict, allowed=False, message=forbidden), contexts)
         if (halt := stop_reason(hook)) is not None:
             return Outcome(ToolOutput(halt, f"Error: {halt}", is_error=True), halt=halt)
         return Prepared(tool, parsed, verdict.input, contexts)
-
-    async def _before(self, tool: Tool, call: HookedCall) -> HookOutcome | None:
-        if not self.hooks.has("PreToolUse", tool.name):
-            return None
-        payload = inputs.pre_tool_use(self.scene(), call)
-        return await self.hooks.run("PreToolUse", payload, match_value=tool.name, tool_use_id=call.tool_use_id)
 
     def _facts(self, tool: Tool, raw: dict[str, Any], parsed: Any) -> Call:
         effects = tool.effects(parsed, self.workspace)
@@ -189,28 +176,13 @@ class ToolRunner:
     # finish
 
     async def _finish(self, call: ToolCall, prepared: Prepared, output: ToolOutput, *, duration_ms: int) -> Outcome:
-        hook = await self._after(call, prepared, output, duration_ms)
-        contexts = prepared.contexts
-        if hook is not None:
-            contexts += hook.additional_context
-            if hook.block:
-                contexts += (hook.reason,)
-            if hook.updated_output is not None:
-                output = ToolOutput(as_content(hook.updated_output), hook.updated_output, output.is_error)
+        hook = await self.hooks.after_tool(prepared.tool, prepared.input, call.id, output=output, duration_ms=duration_ms)
+        if hook is None:
+            return Outcome(bounded(output), contexts=prepared.contexts)
+        contexts = (*prepared.contexts, *hook.additional_context, *([hook.reason] if hook.block else []))
+        if hook.updated_output is not None:
+            output = ToolOutput(as_content(hook.updated_output), hook.updated_output, output.is_error)
         return Outcome(bounded(output), halt=stop_reason(hook), contexts=contexts)
-
-    async def _after(self, call: ToolCall, prepared: Prepared, output: ToolOutput, duration_ms: int) -> HookOutcome | None:
-        event = "PostToolUseFailure" if output.is_error else "PostToolUse"
-        if not self.hooks.has(event, prepared.tool.name):
-            return None
-        hooked_call = hooked(prepared.tool, prepared.input, call.id)
-        if output.is_error:
-            error = text_of(output.content)
-            payload = inputs.post_tool_use_failure(self.scene(), hooked_call, error=error, duration_ms=duration_ms)
-        else:
-            response = output.content if output.structured is None else output.structured
-            payload = inputs.post_tool_use(self.scene(), hooked_call, tool_response=response, duration_ms=duration_ms)
-        return await self.hooks.run(event, payload, match_value=prepared.tool.name, tool_use_id=call.id)
 
 
 def stop_reason(hook: HookOutcome | None) -> str | None:
@@ -225,6 +197,11 @@ def refused(text: str) -> Outcome:
     return Outcome(ToolOutput(f"<tool_use_error>{text}</tool_use_error>", text, is_error=True))
 
 
+def denied(verdict: Verdict, contexts: tuple[str, ...], *, halt: str | None = None) -> Outcome:
+    output = ToolOutput(verdict.message, f"Error: {verdict.message}", is_error=True)
+    return Outcome(output, denied=True, verdict=verdict, interrupt=verdict.interrupt, halt=halt, contexts=contexts)
+
+
 def judged_input(tool: Tool, raw: dict[str, Any], cwd: str) -> dict[str, Any]:
     """The input as hooks and people see it and as it runs: fields under their own names, the path of a file absolute.
 
@@ -237,22 +214,12 @@ def judged_input(tool: Tool, raw: dict[str, Any], cwd: str) -> dict[str, Any]:
     return {**named, "file_path": normpath(join(cwd, path))} if isinstance(path, str) and path else named
 
 
-def hooked(tool: Tool, tool_input: dict[str, Any], tool_use_id: str) -> HookedCall:
-    return HookedCall(tool.name, tool_input, tool_use_id, getattr(tool, "server_name", None))
-
-
 def as_content(value: Any) -> str | list[dict[str, Any]]:
     if isinstance(value, str | list):
         return value
     import json  # only for hooks that replace an output by an object
 
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def text_of(content: str | list[dict[str, Any]]) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(block.get("text", "") for block in content if block.get("type") == "text")
 
 
 def bounded(output: ToolOutput) -> ToolOutput:

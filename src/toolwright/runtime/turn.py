@@ -14,7 +14,6 @@ from typing import Any
 
 import anyio
 
-from toolwright.hooks import inputs
 from toolwright.models.assembler import MessageAssembler
 from toolwright.models.base import ModelError, Retry
 from toolwright.models.registry import ResolvedModel
@@ -23,7 +22,7 @@ from toolwright.runtime import notices
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.ending import Ending, failed
 from toolwright.runtime.structured_output import MAX_ATTEMPTS, REMINDER
-from toolwright.runtime.tool_calls import Outcome, ToolCall, text_of
+from toolwright.runtime.tool_calls import Outcome, ToolCall
 from toolwright.sessions import JournalError
 from toolwright.tools.base import ToolOutput
 
@@ -110,23 +109,21 @@ class Turn:
         conversation = self.conversation
         if not self.prompt.content:
             return failed("error_during_execution", "turn_setup_failed", "The prompt is empty: there is nothing to send.")
-        if not conversation.hooks.has("UserPromptSubmit", None):
+        outcome = await conversation.hooks.prompt_comes(prompt_text(self.prompt))
+        if outcome is None:
             return None
-        payload = inputs.user_prompt_submit(conversation.scene(), prompt=prompt_text(self.prompt))
-        outcome = await conversation.hooks.run("UserPromptSubmit", payload, match_value=None, tool_use_id=None)
-        self._contexts.extend(outcome.additional_context)
-        if outcome.block:
-            return Ending(terminal_reason="hook_stopped", text=outcome.reason)
-        if outcome.stop:
-            return Ending(terminal_reason="hook_stopped", text=outcome.stop_reason or "")
+        if outcome.block or outcome.stop:
+            return Ending(terminal_reason="hook_stopped", text=outcome.reason if outcome.block else outcome.stop_reason)
+        conversation.contexts.extend(outcome.additional_context)
         return None
 
     def _take_prompt(self) -> None:
-        content = [*self.prompt.content, *(text_block(text) for text in self._contexts)]
-        self._contexts.clear()
+        conversation = self.conversation
+        content = [*self.prompt.content, *(text_block(text) for text in conversation.contexts)]
         self._before_prompt = False
-        self.conversation.journal.user(content, uuid=self.prompt.uuid)
-        self.conversation.add_user(content)
+        conversation.journal.user(content, uuid=self.prompt.uuid)
+        conversation.add_user(content)
+        conversation.contexts.clear()
 
     def _replayed_prompt(self) -> frames.Frame:
         prompt = self.prompt
@@ -303,18 +300,13 @@ class Turn:
         return await self._stop()
 
     async def _stop(self) -> Ending | None:
-        conversation = self.conversation
-        if conversation.hooks.has("Stop", None):
-            payload = inputs.stop(
-                conversation.scene(), stop_hook_active=self._stop_hook_active, last_assistant_message=self._text
-            )
-            outcome = await conversation.hooks.run("Stop", payload, match_value=None, tool_use_id=None)
-            if outcome.stop:
-                return Ending(terminal_reason="stop_hook_prevented", text=self._text)
-            if outcome.block:
-                self._stop_hook_active = True
-                await self._say(outcome.reason)
-                return None
+        outcome = await self.conversation.hooks.model_stops(self._text, active=self._stop_hook_active)
+        if outcome is not None and outcome.stop:
+            return Ending(terminal_reason="stop_hook_prevented", text=self._text)
+        if outcome is not None and outcome.block:
+            self._stop_hook_active = True
+            await self._say(outcome.reason)
+            return None
         return Ending(text=self._text)
 
     async def _say(self, text: str) -> None:
@@ -419,7 +411,7 @@ def prompt_text(prompt: Prompt) -> str:
 def for_programs(output: ToolOutput) -> Any:
     """What stands beside a result's block for programs to read: of an error one text, of anything else what the tool gives."""
     if output.is_error and not isinstance(output.structured, str):
-        return f"Error: {text_of(output.content)}"
+        return f"Error: {output.text}"
     return output.structured
 
 

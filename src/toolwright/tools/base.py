@@ -53,6 +53,13 @@ class ToolOutput:
     structured: Any = None
     is_error: bool | None = None
 
+    @property
+    def text(self) -> str:
+        """The words in the content."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(block.get("text", "") for block in self.content if block.get("type") == "text")
+
 
 @dataclass(slots=True)
 class ToolContext:

@@ -1,0 +1,88 @@
+"""The moments of a session at which hooks are called: one method each. None means that no hook wanted to know.
+
+What hooks want the person to see (`systemMessage`) goes out as a frame; what they decide is returned to the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from toolwright.hooks import HookOutcome, HookRunner, Scene, ToolCall, inputs
+from toolwright.protocol import frames
+from toolwright.tools.base import Tool, ToolOutput
+from toolwright.types import PermissionUpdate
+
+
+class SessionHooks:
+    """The hooks of one session."""
+
+    __slots__ = ("_emit", "_runner", "_scene")
+
+    def __init__(self, runner: HookRunner, scene: Callable[[], Scene], emit: Callable[[frames.Frame], Awaitable[None]]) -> None:
+        self._runner = runner
+        self._scene = scene
+        self._emit = emit
+
+    async def session_starts(self, source: str) -> HookOutcome | None:
+        if not self._runner.has("SessionStart", source):
+            return None
+        return await self._run("SessionStart", inputs.session_start(self._scene(), source=source), match=source)
+
+    async def session_ends(self, reason: str) -> HookOutcome | None:
+        if not self._runner.has("SessionEnd", reason):
+            return None
+        return await self._run("SessionEnd", inputs.session_end(self._scene(), reason=reason), match=reason)
+
+    async def prompt_comes(self, text: str) -> HookOutcome | None:
+        if not self._runner.has("UserPromptSubmit"):
+            return None
+        return await self._run("UserPromptSubmit", inputs.user_prompt_submit(self._scene(), prompt=text))
+
+    async def model_stops(self, last_text: str, *, active: bool) -> HookOutcome | None:
+        """`active`: a hook has already sent the model on in this turn."""
+        if not self._runner.has("Stop"):
+            return None
+        payload = inputs.stop(self._scene(), stop_hook_active=active, last_assistant_message=last_text)
+        return await self._run("Stop", payload)
+
+    async def before_tool(self, tool: Tool, tool_input: dict[str, Any], tool_use_id: str) -> HookOutcome | None:
+        if not self._runner.has("PreToolUse", tool.name):
+            return None
+        payload = inputs.pre_tool_use(self._scene(), hooked(tool, tool_input, tool_use_id))
+        return await self._run("PreToolUse", payload, match=tool.name, tool_use_id=tool_use_id)
+
+    async def after_tool(
+        self, tool: Tool, tool_input: dict[str, Any], tool_use_id: str, *, output: ToolOutput, duration_ms: int
+    ) -> HookOutcome | None:
+        event = "PostToolUseFailure" if output.is_error else "PostToolUse"
+        if not self._runner.has(event, tool.name):
+            return None
+        scene, call = self._scene(), hooked(tool, tool_input, tool_use_id)
+        if output.is_error:
+            payload = inputs.post_tool_use_failure(scene, call, error=output.text, duration_ms=duration_ms)
+        else:
+            response = output.content if output.structured is None else output.structured
+            payload = inputs.post_tool_use(scene, call, tool_response=response, duration_ms=duration_ms)
+        return await self._run(event, payload, match=tool.name, tool_use_id=tool_use_id)
+
+    async def permission_is_asked(
+        self, name: str, tool_input: dict[str, Any], suggestions: list[PermissionUpdate]
+    ) -> HookOutcome | None:
+        if not self._runner.has("PermissionRequest", name):
+            return None
+        wire = [suggestion.to_dict() for suggestion in suggestions]
+        payload = inputs.permission_request(self._scene(), ToolCall(name, tool_input, ""), suggestions=wire)
+        return await self._run("PermissionRequest", payload, match=name)
+
+    async def _run(
+        self, event: str, payload: dict[str, Any], *, match: str | None = None, tool_use_id: str | None = None
+    ) -> HookOutcome:
+        outcome = await self._runner.run(event, payload, match_value=match, tool_use_id=tool_use_id)
+        for text in outcome.system_messages:
+            await self._emit(frames.system("informational", payload["session_id"], content=text, level="info"))
+        return outcome
+
+
+def hooked(tool: Tool, tool_input: dict[str, Any], tool_use_id: str) -> ToolCall:
+    return ToolCall(tool.name, tool_input, tool_use_id, getattr(tool, "server_name", None))
