@@ -61,6 +61,9 @@ CONTENDERS = {
 PEERS = ("sdk", "pydantic-ai", "openai-agents")
 
 
+MOST_ROUNDS_OF_SLOW = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment:
     name: str
@@ -72,7 +75,7 @@ class Experiment:
     only: tuple[str, ...] = ()
     rounds: int = 100
     """At most so many, whatever the run wants."""
-    heavy_rounds: int = 100
+    heavy_rounds: int = 2
     env: Mapping[str, str] = field(default_factory=dict)
 
     def sizes_for(self, contender: Contender) -> Sizes:
@@ -81,8 +84,9 @@ class Experiment:
         return {**self.sizes, **self.slow} if contender.slow else self.sizes
 
     def wants(self, key: str, turn: int) -> bool:
-        most = min(self.rounds, self.heavy_rounds) if CONTENDERS[key].heavy else self.rounds
-        return turn < most and (not self.only or key in self.only)
+        contender = CONTENDERS[key]
+        slower = self.heavy_rounds if contender.heavy else MOST_ROUNDS_OF_SLOW if contender.slow else self.rounds
+        return turn < min(self.rounds, slower) and (not self.only or key in self.only)
 
 
 FULL = (
@@ -93,7 +97,7 @@ FULL = (
     Experiment("crowd", {"sessions": 100, "turns": 10}, {"sessions": 20, "turns": 5}, heavy_rounds=1),
     Experiment("idle", {"sessions": 1000, "before": 50}, {"sessions": 5, "before": 1}, {"sessions": 300}, rounds=2),
     Experiment("thousand", {"sessions": 1000, "turns": 5}, {}, only=("toolwright",), rounds=1),
-    Experiment("growth", {"turns": 1000, "window": 10}, {}, only=("toolwright", "floor"), rounds=1),
+    Experiment("growth", {"turns": 1000, "window": 20}, {}, only=("toolwright", "floor"), rounds=3),
 )
 QUICK = (
     Experiment("import", {}, {}),
