@@ -83,7 +83,10 @@ def _target(name: str) -> str:
 def children() -> set[int]:
     found: set[int] = set()
     for thread in os.listdir("/proc/self/task"):
-        found.update(int(pid) for pid in Path(f"/proc/self/task/{thread}/children").read_text().split())
+        try:
+            found.update(int(pid) for pid in Path(f"/proc/self/task/{thread}/children").read_text().split())
+        except FileNotFoundError:
+            continue  # the thread has ended meanwhile
     return found
 
 
