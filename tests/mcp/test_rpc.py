@@ -330,3 +330,22 @@ async def test_interleaved_calls_are_not_mixed_up() -> None:
         for number in range(500):
             group.start_soon(one, number)
     assert answers == {number: {"value": number} for number in range(500)}
+
+
+async def test_a_call_that_is_given_up_is_withdrawn_at_the_server() -> None:
+    sent: list[dict[str, Any]] = []
+    called = anyio.Event()
+
+    async def send(message: dict[str, Any]) -> dict[str, Any]:
+        sent.append(message)
+        if message["method"] == "tools/call":
+            called.set()
+            await anyio.sleep_forever()
+        return {}
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(RpcToolServer("x", send).call_tool, "hang", {})
+        await called.wait()
+        group.cancel_scope.cancel()
+    assert [message["method"] for message in sent] == ["tools/call", "notifications/cancelled"]
+    assert sent[1]["params"]["requestId"] == sent[0]["id"]

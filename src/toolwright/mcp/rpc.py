@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
+
+import anyio
 
 from toolwright._version import __version__
 from toolwright.mcp.base import ServedTool, ToolServer
@@ -24,6 +27,7 @@ TOOL_USE_META = "claudecode/toolUseId"
 
 _MOST_PAGES = 100
 _MOST_TOOLS = 10_000
+_WITHDRAW_SECONDS = 1.0
 
 
 class ToolServerError(Exception):
@@ -177,9 +181,18 @@ class RpcToolServer:
             result = await self._request("tools/call", params, number=number)
         except ToolServerError as error:
             return error_result(str(error))
+        except anyio.get_cancelled_exc_class():
+            await self._withdraw(number)
+            raise
         if not isinstance(result.get("content"), list):
             return error_result(str(self._error(f"its answer to {name} has no content")))
         return result
+
+    async def _withdraw(self, number: int) -> None:
+        """Tell the server that nobody waits for the call any more, so that it stops its work."""
+        params = {"requestId": number, "reason": "The call was interrupted."}
+        with anyio.move_on_after(_WITHDRAW_SECONDS, shield=True), suppress(ToolServerError):
+            await self._deliver({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
 
     def _read_tools(self, listed: Any) -> list[ServedTool]:
         if not isinstance(listed, list):
