@@ -1,7 +1,7 @@
 """Stands between an SDK and a runtime's command, passes every byte on and writes down every line: `> ` in, `< ` out.
 
-Started as the command itself. WIRE_TAP_COMMAND is the runtime's command, WIRE_TAP_LOG the file. Needs nothing but Python, so that
-it starts quickly.
+Started as the command itself. WIRE_TAP_COMMAND is the runtime's command, WIRE_TAP_LOG the file. Needs nothing but Python, so
+that it starts quickly.
 """
 
 import os
