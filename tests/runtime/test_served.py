@@ -14,14 +14,15 @@ from toolwright.types import ClaudeAgentOptions
 pytestmark = pytest.mark.anyio
 
 Frame = dict[str, Any]
-ANSWERS: dict[str, Frame] = {"can_use_tool": {"behavior": "allow"}, "hook_callback": {}}
+ANSWERS: dict[str, Frame | None] = {"can_use_tool": {"behavior": "allow"}, "hook_callback": {}}
 
 
 class Wire:
-    """The other side: writes down what comes, answers every question kindly, and ends its input after the result."""
+    """The other side: writes down what comes, answers questions (None: not at all), and ends its input after the result."""
 
-    def __init__(self, *frames: Frame) -> None:
+    def __init__(self, *frames: Frame, **answers: Frame | None) -> None:
         self.said: list[str] = []
+        self._answers = {**ANSWERS, **answers}
         self._to_session: Channel[Frame] = Channel()
         for frame in frames:
             self._to_session.put_now(frame)
@@ -33,29 +34,37 @@ class Wire:
     async def write(self, frame: Frame) -> None:
         if frame["type"] == "control_request":
             self.said.append(frame["request"]["subtype"])
-            answer = {"subtype": "success", "request_id": frame["request_id"], "response": ANSWERS[frame["request"]["subtype"]]}
-            self._to_session.put_now({"type": "control_response", "response": answer})
+            self._answer(frame["request_id"], self._answers[frame["request"]["subtype"]])
         else:
             self.said.append(str(frame.get("state") or frame.get("subtype") or frame["type"]))
         if frame["type"] == "result":
             self._to_session.close()
 
+    def _answer(self, request_id: str, response: Frame | None) -> None:
+        if response is not None:
+            answer = {"subtype": "success", "request_id": request_id, "response": response}
+            self._to_session.put_now({"type": "control_response", "response": answer})
+
+
+def initialize(**hooks: Any) -> Frame:
+    return {"type": "control_request", "request_id": "1", "request": {"subtype": "initialize", "hooks": hooks or None}}
+
+
+def settings(folder: Path) -> dict[str, Any]:
+    """A model that wants to run a command, and where."""
+    script = folder / "script.json"
+    script.write_text(json.dumps({"steps": [{"tool": "Bash", "input": {"command": "touch x"}}, {"text": "done"}]}))
+    env = {"CLAUDE_CONFIG_DIR": str(folder / "config")}
+    return {"model": f"scripted:{script}", "cwd": folder, "env": env, "permission_prompt_tool_name": "stdio"}
+
+
+GO: Frame = {"type": "user", "message": {"role": "user", "content": "go"}}
+HOOK = [{"matcher": None, "hookCallbackIds": ["hook_0"]}]
+
 
 async def test_a_call_is_sent_before_the_questions_about_it(tmp_path: Path) -> None:
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps({"steps": [{"tool": "Bash", "input": {"command": "touch x"}}, {"text": "done"}]}))
-    options = ClaudeAgentOptions(
-        model=f"scripted:{script}",
-        cwd=tmp_path,
-        env={"CLAUDE_CONFIG_DIR": str(tmp_path / "config")},
-        permission_prompt_tool_name="stdio",
-    )
-    hooks = {event: [{"matcher": None, "hookCallbackIds": ["hook_0"]}] for event in ("PreToolUse", "PostToolUse", "Stop")}
-    wire = Wire(
-        {"type": "control_request", "request_id": "1", "request": {"subtype": "initialize", "hooks": hooks}},
-        {"type": "user", "message": {"role": "user", "content": "go"}},
-    )
-    assert await serve(options, wire.read(), wire.write) == 0
+    wire = Wire(initialize(PreToolUse=HOOK, PostToolUse=HOOK, Stop=HOOK), GO)
+    assert await serve(ClaudeAgentOptions(**settings(tmp_path)), wire.read(), wire.write) == 0
     assert wire.said == [
         "control_response",
         "running",
@@ -74,6 +83,15 @@ async def test_a_call_is_sent_before_the_questions_about_it(tmp_path: Path) -> N
     ]
 
 
+async def test_a_hook_that_answers_for_the_person_ends_the_waiting(tmp_path: Path) -> None:
+    decision = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
+    wire = Wire(initialize(PermissionRequest=HOOK), GO, can_use_tool=None, hook_callback=decision)
+    assert await serve(ClaudeAgentOptions(**settings(tmp_path)), wire.read(), wire.write) == 0
+    states = [word for word in wire.said if word in ("running", "requires_action", "idle")]
+    assert states == ["running", "requires_action", "running", "idle"]
+    assert (tmp_path / "x").exists()
+
+
 async def test_a_session_that_cannot_open_is_told_as_a_result_and_by_no_other_answer(tmp_path: Path) -> None:
     said: list[str] = []
     options = ClaudeAgentOptions(
@@ -83,7 +101,7 @@ async def test_a_session_that_cannot_open_is_told_as_a_result_and_by_no_other_an
         resume="00000000-0000-4000-8000-000000000000",
         stderr=said.append,
     )
-    wire = Wire({"type": "control_request", "request_id": "1", "request": {"subtype": "initialize", "hooks": None}})
+    wire = Wire(initialize())
     assert await serve(options, wire.read(), wire.write) == 1
     assert wire.said == ["error_during_execution"]
     assert len(said) == 1

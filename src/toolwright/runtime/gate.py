@@ -115,6 +115,8 @@ class Gate:
             answers.append(await self._ask_person(call, decision, offers, tool_use_id))
             group.cancel_scope.cancel()
 
+        if self._can_use_tool is not None:
+            await self._waiting(True)
         async with anyio.create_task_group() as group:
             if self._can_use_tool is not None:
                 group.start_soon(ask_person)
@@ -122,6 +124,8 @@ class Gate:
             if from_hook is not None:
                 answers.append(from_hook)
                 group.cancel_scope.cancel()
+        if self._can_use_tool is not None:
+            await self._waiting(False)
         return answers[0] if answers else None
 
     async def _ask_person(
@@ -137,12 +141,10 @@ class Gate:
             display_name=call.name,
             description=description if isinstance(description, str) else None,
         )
-        await self._waiting(True)
         try:
             answer: object = await self._can_use_tool(call.name, call.input, context)
         except Exception as error:  # noqa: BLE001 — host boundary: a raising callback denies this one call
             answer = PermissionResultDeny(message=f"The permission callback failed ({error}); the call was not run.")
-        await self._waiting(False)
         if isinstance(answer, PermissionResultAllow | PermissionResultDeny):
             return answer
         wanted = "not PermissionResultAllow or PermissionResultDeny"
