@@ -33,7 +33,7 @@ interop: $(INTEROP)/.peers
 	$(INTEROP)/bin/pytest -q --strict-markers --import-mode=importlib -o addopts= tests/interop
 
 bench: $(VENV)/.package
-	$(VENV)/bin/python -m benchmarks
+	$(VENV)/bin/python benchmarks/run.py
 
 clean:
 	rm -rf $(VENV) $(INTEROP) benchmarks/.venvs build dist

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from toolwright.models.base import HistoryMessage, ModelRequest, ToolSpec
+from toolwright.models.base import History, HistoryMessage, ModelRequest, ToolSpec
 from toolwright.models.messages_request import request_body
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}
@@ -30,9 +30,9 @@ def turn(number: int) -> list[HistoryMessage]:
     return [HistoryMessage("assistant", [text, call]), HistoryMessage("user", [result])]
 
 
-def history(turns: int) -> list[HistoryMessage]:
+def history(turns: int) -> History:
     first = HistoryMessage("user", [{"type": "text", "text": "Please add 19 and 23 for me."}])
-    return [first, *(message for number in range(turns) for message in turn(number))]
+    return History([first, *(message for number in range(turns) for message in turn(number))])
 
 
 def microseconds(make: Callable[[], Any]) -> float:

@@ -7,7 +7,6 @@ Neither knows what the work is.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from typing import Generic, Self, TypeVar
@@ -32,7 +31,7 @@ class Channel(Generic[T]):
     __slots__ = ("_changed", "_closed", "_error", "_items", "_limit")
 
     def __init__(self, limit: int = 100) -> None:
-        self._items: deque[T] = deque()
+        self._items: list[T] = []  # a tenth of an empty deque's size, and as fast at these lengths
         self._limit = limit
         self._closed = False
         self._error: BaseException | None = None
@@ -58,7 +57,7 @@ class Channel(Generic[T]):
             if self._closed:
                 raise self._error or ChannelClosed
             await self._wait()
-        item = self._items.popleft()
+        item = self._items.pop(0)
         self._wake()
         return item
 

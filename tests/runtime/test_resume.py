@@ -1,13 +1,14 @@
 """Going on with a session: resume, continue, fork."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support_runtime import assert_valid_history, play, session_for, until_result, user
-from toolwright.models.scripted import Call, Say, ScriptedModel
+from toolwright.models.scripted import Call, Say, ScriptedModel, Turn
 from toolwright.types import OptionsError
 
 pytestmark = pytest.mark.anyio
@@ -124,3 +125,12 @@ async def test_resume_up_to_a_message_drops_what_came_after(tmp_path: Path) -> N
     truncated = {"resume": session_id, "resume_session_at": at, "resume_drops_turn": second_prompt}
     await play(tmp_path, again, prompt="c", tools=[], **truncated)
     assert said(again) == ["a", "one", "c"]
+
+
+async def test_answers_with_the_same_id_stay_apart_when_read_back(tmp_path: Path) -> None:
+    same = Turn([Say("one")], message_id="msg_same")
+    first = (await play(tmp_path, ScriptedModel([same]), tools=[]))[-1]
+    await play(tmp_path, ScriptedModel([replace(same, content=[Say("two")])]), tools=[], resume=first["session_id"])
+    model = ScriptedModel([Say("three")])
+    await play(tmp_path, model, tools=[], resume=first["session_id"])
+    assert said(model) == ["go", "one", "go", "two", "go"]

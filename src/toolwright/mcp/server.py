@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from toolwright.mcp.annotations import protocol_annotations
 from toolwright.mcp.base import ServedTool, ToolServer
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from toolwright.types import McpSdkServerConfig
 
 _MOST_CAUSES = 5
+
+T = TypeVar("T")
 
 
 def create_sdk_mcp_server(
@@ -53,6 +55,7 @@ class InProcessServer:
         self.name = name
         self.version = version
         self._entries: dict[str, _Entry] = {}
+        self._made: dict[str, Any] = {}
         for given in tools:
             self._add(as_tool(given))
 
@@ -61,8 +64,19 @@ class InProcessServer:
             raise ValueError(f"server {self.name!r} has two tools named {tool.name!r}; rename one of them")
         self._entries[tool.name] = _Entry(tool)
 
-    async def list_tools(self) -> list[ServedTool]:
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """What `make` makes of this server, made once for all sessions that use it."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
+    @property
+    def tools(self) -> list[ServedTool]:
         return [entry.served for entry in self._entries.values()]
+
+    async def list_tools(self) -> list[ServedTool]:
+        return self.tools
 
     async def call_tool(self, name: str, arguments: dict[str, Any], *, tool_use_id: str = "") -> CallResult:
         entry = self._entries.get(name)

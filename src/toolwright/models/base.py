@@ -8,7 +8,7 @@ This module knows no provider, no HTTP and no conversation.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -72,6 +72,20 @@ class HistoryMessage:
     role: Literal["user", "assistant"]
     content: list[dict[str, Any]]
     encoded: dict[str, bytes] = field(default_factory=dict)
+
+
+class History(list[HistoryMessage]):
+    """The messages of a conversation, grown only at its end: whoever changes an earlier message makes a new History.
+
+    On that promise a provider keeps in `joined` what it has put together of the beginning.
+    """
+
+    __slots__ = ("joined",)
+
+    def __init__(self, messages: Iterable[HistoryMessage] = ()) -> None:
+        super().__init__(messages)
+        self.joined: dict[str, tuple[int, bytes]] = {}
+        """By provider: how many messages from the start, and their bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,7 @@ class _Connections:
         if connection is not None and connection.is_idle() and not connection.is_closed():
             self._idle.append(connection)
         most = MOST_IDLE if self._leases else 0
-        while self._idle and (len(self._idle) > most or self._idle[0].has_expired()):
+        while len(self._idle) > most or (len(self._idle) > 1 and self._idle[0].has_expired()):
             await _close_quietly(self._idle.popleft())
 
 

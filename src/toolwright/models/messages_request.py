@@ -8,13 +8,13 @@ sent. This module does no I/O.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from toolwright.models.base import HistoryMessage, ModelError, ModelRequest, ToolSpec
+from toolwright.models.base import History, HistoryMessage, ModelError, ModelRequest, ToolSpec
 from toolwright.models.prices import limits
 
 CACHE_KEY = "anthropic"
@@ -46,11 +46,54 @@ _encode = msgspec.json.Encoder().encode
 
 
 def request_body(request: ModelRequest) -> bytes:
-    messages = [(message, encoded) for message in request.messages if (encoded := encode_message(message))]
-    _mark_last_user_messages(messages)
-    head = _head(request)
     prefix = encode_tools(request.tools) + encode_system(request.system)
-    return b"".join((head[:-1], prefix, b',"messages":[', b",".join([encoded for _, encoded in messages]), b"]}"))
+    return b"".join((_head(request)[:-1], prefix, b',"messages":[', _encode_messages(request.messages), b"]}"))
+
+
+def _encode_messages(messages: Sequence[HistoryMessage]) -> bytes:
+    """All messages, with breakpoints in the last two of the user's. What stands before those is only joined once."""
+    marked = _last_user_messages(messages)
+    settled = min(marked, default=len(messages))
+    beginning = _joined(messages, settled)
+    rest = [
+        _marked(encoded) if position in marked else encoded
+        for position, encoded in _encoded(messages, settled, len(messages))
+    ]
+    return b",".join([beginning, *rest] if beginning else rest)
+
+
+def _last_user_messages(messages: Sequence[HistoryMessage]) -> list[int]:
+    found: list[int] = []
+    for position in range(len(messages) - 1, -1, -1):
+        if messages[position].role == "user" and encode_message(messages[position]):
+            found.append(position)
+            if len(found) == 2:
+                break
+    return found
+
+
+def _joined(messages: Sequence[HistoryMessage], count: int) -> bytes:
+    """The first `count` messages. A `History` remembers how far it has been joined."""
+    if not isinstance(messages, History):
+        return b",".join([encoded for _, encoded in _encoded(messages, 0, count)])
+    known, beginning = messages.joined.get(CACHE_KEY, (0, b""))
+    if known < count:
+        parts = [encoded for _, encoded in _encoded(messages, known, count)]
+        beginning = b",".join([beginning, *parts] if beginning else parts)
+        messages.joined[CACHE_KEY] = (count, beginning)
+    return beginning
+
+
+def _encoded(messages: Sequence[HistoryMessage], start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The messages from `start` to before `end` that have something to send."""
+    for position in range(start, end):
+        if encoded := encode_message(messages[position]):
+            yield position, encoded
+
+
+def _marked(encoded: bytes) -> bytes:
+    """With a breakpoint on the last block: the last three bytes are the `}]}` after it."""
+    return encoded[:-3] + MARK + encoded[-3:]
 
 
 def encode_message(message: HistoryMessage) -> bytes:
@@ -61,19 +104,6 @@ def encode_message(message: HistoryMessage) -> bytes:
         encoded = _encode_safely({"role": message.role, "content": content}) if content else b""
         message.encoded[CACHE_KEY] = encoded
     return encoded
-
-
-def _mark_last_user_messages(messages: list[tuple[HistoryMessage, bytes]]) -> None:
-    """Set a breakpoint on the last block of the last two user messages, without encoding them again."""
-    left = 2
-    for position in range(len(messages) - 1, -1, -1):
-        message, encoded = messages[position]
-        if message.role != "user":
-            continue
-        messages[position] = (message, encoded[:-3] + MARK + encoded[-3:])  # the last three bytes are the `}]}` after it
-        left -= 1
-        if not left:
-            return
 
 
 def clean_block(block: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -107,12 +137,14 @@ def _head(request: ModelRequest) -> bytes:
 def _max_tokens(request: ModelRequest) -> int:
     if request.max_tokens is not None:
         return request.max_tokens
-    known = limits(request.model)
+    known = _limits(request.model)
     most = known.max_output if known is not None and known.max_output else DEFAULT_MAX_TOKENS
     wanted = min(DEFAULT_MAX_TOKENS, most)
     budget = (request.thinking or {}).get("budget_tokens") or 0
     return max(wanted, min(budget + ROOM_BESIDE_THINKING, max(most, budget + 1)))  # the API wants more than the budget
 
+
+_limits = lru_cache(maxsize=64)(limits)
 
 _toolsets: dict[int, tuple[tuple[ToolSpec, ...], bytes]] = {}
 

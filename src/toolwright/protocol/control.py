@@ -19,8 +19,8 @@ from typing import Any
 import anyio
 
 from toolwright.concurrency import OwnedTask, spawn
-from toolwright.protocol.frames import new_uuid
 from toolwright.protocol.lines import Frame
+from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeSDKError, CLIConnectionError, ControlError
 
 Write = Callable[[Frame], Awaitable[None]]

@@ -5,21 +5,11 @@ Only shapes live here; when a frame is sent is the runtime's business.
 
 from __future__ import annotations
 
-import os
-from datetime import UTC, datetime
 from typing import Any
 
+from toolwright.stamps import new_uuid, timestamp
+
 Frame = dict[str, Any]
-
-
-def new_uuid() -> str:
-    """A random UUID; a third of the cost of `str(uuid.uuid4())`, and every frame has one."""
-    digits = os.urandom(16).hex()
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
-
-
-def timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def system(subtype: str, session_id: str, **fields: Any) -> Frame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -74,7 +74,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     diagnose(options, ground.settings)
     beginning = begin(options, ground.env, ground.cwd)
     workspace = open_workspace(options, ground)
-    functions, structured = await own_functions(options), structured_output(options)
+    functions, structured = own_functions(options), structured_output(options)
     builtins, extra = chosen_builtins(options), (*functions, *([structured] if structured else []))
     toolbox = Toolbox((*builtins, *extra), host.tool_servers)
     await toolbox.connect()
@@ -98,7 +98,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         partial_messages=options.include_partial_messages,
         replay_prompts=REPLAY_FLAG in options.extra_args,
         history=beginning.history,
-        used_call_ids=beginning.call_ids(),
+        used_ids=beginning.used_ids,
     )
 
     async def release() -> None:
@@ -188,18 +188,25 @@ def chosen_builtins(options: ClaudeAgentOptions) -> tuple[Tool, ...]:
     return tuple(by_name[name] for name in dict.fromkeys(wanted))
 
 
-async def own_functions(options: ClaudeAgentOptions) -> tuple[Tool, ...]:
+def own_functions(options: ClaudeAgentOptions) -> tuple[Tool, ...]:
     """Python functions given in `tools`, each under its own name."""
     if options.tools is None or isinstance(options.tools, Mapping):
         return ()
-    given = [entry for entry in options.tools if not isinstance(entry, str)]
-    if not given:
-        return ()
+    given: tuple[Any, ...] = tuple(entry for entry in options.tools if not isinstance(entry, str))
+    shareable = all(isinstance(function, Hashable) for function in given)
     try:
-        server = InProcessServer("functions", tools=given)
+        return shared_function_tools(*given) if shareable else function_tools(*given)
     except (TypeError, ValueError) as error:
         raise OptionsError(f"tools: {error}") from None
-    return tuple(ServedToolAdapter(server, served, prefix="") for served in await server.list_tools())
+
+
+def function_tools(*given: Any) -> tuple[Tool, ...]:
+    server = InProcessServer("functions", tools=given)
+    return tuple(ServedToolAdapter(server, served, prefix="") for served in server.tools)
+
+
+shared_function_tools = lru_cache(maxsize=64)(function_tools)
+"""Sessions with the same functions share their tools: reading signatures costs more than starting a session."""
 
 
 def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
@@ -210,11 +217,10 @@ def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
 
 
 def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, asking: Asking) -> Gate:
-    rules = RuleSet.parse(
-        allow=(*options.allowed_tools, *ground.settings.allow),
-        ask=ground.settings.ask,
-        deny=(*options.disallowed_tools, *ground.settings.deny),
-        canonical=canonical_name,
+    rules = shared_rules(
+        (*options.allowed_tools, *ground.settings.allow),
+        ground.settings.ask,
+        (*options.disallowed_tools, *ground.settings.deny),
     )
     changing = Changing(
         place=lambda: Place(workspace.home, workspace.roots, ground.env.get("HOME")),
@@ -222,6 +228,11 @@ def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace
         refuse_mode=lambda mode: refuse_mode(mode, ground.env),
     )
     return Gate(rules, starting_mode(options, ground), asking=asking, changing=changing)
+
+
+@lru_cache(maxsize=64)
+def shared_rules(allow: tuple[str, ...], ask: tuple[str, ...], deny: tuple[str, ...]) -> RuleSet:
+    return RuleSet.parse(allow=allow, ask=ask, deny=deny, canonical=canonical_name)
 
 
 def starting_mode(options: ClaudeAgentOptions, ground: Ground) -> PermissionMode:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright.models.base import HistoryMessage, ModelRequest
+from toolwright.models.base import History, HistoryMessage, ModelRequest
 from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
 from toolwright.runtime.ledger import Ledger
@@ -15,6 +15,7 @@ from toolwright.runtime.structured_output import StructuredOutput
 from toolwright.runtime.tool_calls import ToolRunner
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.sessions import Journal
+from toolwright.stamps import new_uuid
 
 THINKING = ("thinking", "redacted_thinking")
 
@@ -59,8 +60,8 @@ class Conversation:
     partial_messages: bool = False
     replay_prompts: bool = False
     """Whether each user message is sent back as a frame, so that its sender learns its uuid."""
-    history: list[HistoryMessage] = field(default_factory=list)
-    used_call_ids: set[str] = field(default_factory=set)
+    history: History = field(default_factory=History)
+    used_ids: set[str] = field(default_factory=set)
     contexts: list[str] = field(default_factory=list)
     """Texts of hooks that the model is to read with the next prompt."""
 
@@ -86,22 +87,19 @@ class Conversation:
             session_id=self.session_id,
         )
 
-    def unique_call_id(self, given: object) -> str:
-        """The id of a tool call, or a new one if it is missing or was used before: the API takes each id once."""
-        call_id = given if isinstance(given, str) else ""
-        if not call_id or call_id in self.used_call_ids:
-            call_id = f"toolu_{frames.new_uuid()}"
-        self.used_call_ids.add(call_id)
-        return call_id
+    def unique_id(self, given: object, prefix: str) -> str:
+        """The id of an answer or a call, or a new one if it is missing or was used before: some servers repeat theirs."""
+        chosen = given if isinstance(given, str) else ""
+        if not chosen or chosen in self.used_ids:
+            chosen = f"{prefix}_{new_uuid()}"
+        self.used_ids.add(chosen)
+        return chosen
 
     async def change_models(self, models: list[ResolvedModel]) -> None:
         """Go on with other models. Thinking is signed for the model that thought it, and another would refuse it."""
         await self.release_models()
         self.models = models
-        for position, message in enumerate(self.history):
-            if any(block["type"] in THINKING for block in message.content):
-                rest = [block for block in message.content if block["type"] not in THINKING]
-                self.history[position] = HistoryMessage(message.role, rest)
+        self.history = History(without_thinking(message) for message in self.history)
 
     async def release_models(self) -> None:
         for model in self.models:
@@ -112,6 +110,11 @@ class Conversation:
 
     def add_assistant(self, content: Sequence[dict[str, Any]]) -> None:
         self.history.append(HistoryMessage("assistant", list(content)))
+
+
+def without_thinking(message: HistoryMessage) -> HistoryMessage:
+    rest = [block for block in message.content if block["type"] not in THINKING]
+    return message if len(rest) == len(message.content) else HistoryMessage(message.role, rest)
 
 
 def text_block(text: str) -> dict[str, Any]:

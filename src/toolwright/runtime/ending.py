@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.protocol import frames
+from toolwright.stamps import new_uuid
 
 
 @dataclass(slots=True)
@@ -44,9 +45,9 @@ def failed_to_start(error: str) -> frames.Frame:
         "duration_ms": 0,
         "duration_api_ms": 0,
         "num_turns": 0,
-        "session_id": frames.new_uuid(),
+        "session_id": new_uuid(),
         "terminal_reason": ending.terminal_reason,
         "permission_denials": [],
-        "uuid": frames.new_uuid(),
+        "uuid": new_uuid(),
         **ending.fields(),
     }

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright._version import COMPATIBLE_CLI_VERSION
-from toolwright.models.base import HistoryMessage
-from toolwright.protocol.frames import new_uuid
+from toolwright.models.base import History, HistoryMessage
 from toolwright.runtime.ending import failed_to_start
 from toolwright.sessions import (
     Journal,
@@ -24,6 +23,7 @@ from toolwright.sessions import (
     project_key_for_directory,
     transcript_path,
 )
+from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeAgentOptions, OptionsError, ResultError
 
 
@@ -33,11 +33,10 @@ class Beginning:
 
     session_id: str
     journal: Journal
-    history: list[HistoryMessage] = field(default_factory=list)
+    history: History = field(default_factory=History)
     source: str = "startup"
-
-    def call_ids(self) -> set[str]:
-        return {block["id"] for message in self.history for block in message.content if block.get("type") == "tool_use"}
+    used_ids: set[str] = field(default_factory=set)
+    """Of answers and calls that the transcript holds."""
 
 
 def begin(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Beginning:
@@ -67,7 +66,13 @@ def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str,
     if options.resume_drops_turn is not None:
         check_dropped(transcript.messages[len(messages) :], options.resume_drops_turn)
     journal = open_journal(path, path.stem, cwd, env, last_uuid)
-    return Beginning(path.stem, journal, [HistoryMessage(each.role, each.content) for each in messages], "resume")
+    history = History(HistoryMessage(each.role, each.content) for each in messages)
+    return Beginning(path.stem, journal, history, "resume", used_ids(transcript))
+
+
+def used_ids(transcript: Transcript) -> set[str]:
+    blocks = (block for message in transcript.messages for block in message.content)
+    return {block["id"] for block in blocks if block.get("type") == "tool_use"} | transcript.message_ids
 
 
 def up_to(transcript: Transcript, uuid: str | None) -> tuple[list[LoadedMessage], str | None]:

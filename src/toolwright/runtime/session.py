@@ -6,7 +6,6 @@ bounded channel, so a reader that is slow slows the session down. Knows nothing 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from toolwright.protocol.frames import Frame
 from toolwright.runtime import controls, greeting
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.turn import Prompt, Turn
+from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeSDKError, CLIConnectionError
 
 CLOSE_SECONDS = 10.0
@@ -53,7 +53,7 @@ class LocalSession:
         self._build: Build | None = build
         self._tells_state = tells_state
         self._out: Channel[Frame] = Channel(limit=100)
-        self._queue: deque[Prompt] = deque()
+        self._queue: list[Prompt] = []
         self._runner: OwnedTask | None = None
         self._input_ended = False
         self._closed = False
@@ -139,7 +139,7 @@ class LocalSession:
     async def _run(self) -> None:
         try:
             while self._queue:
-                await self._play(self._queue.popleft())
+                await self._play(self._queue.pop(0))
         except BaseException as error:
             self._out.close(error if isinstance(error, Exception) else None)
             raise
@@ -199,4 +199,4 @@ def read_prompt(frame: Frame) -> Prompt:
         raise ClaudeSDKError("Every content block of a user message must be an object with a type.")
     kept = [block for block in blocks if block["type"] != "text" or str(block.get("text", "")).strip()]
     uuid, origin = frame.get("uuid"), frame.get("origin")
-    return Prompt(kept, uuid if isinstance(uuid, str) else frames.new_uuid(), origin if isinstance(origin, dict) else None)
+    return Prompt(kept, uuid if isinstance(uuid, str) else new_uuid(), origin if isinstance(origin, dict) else None)

@@ -11,6 +11,7 @@ import anyio
 
 from toolwright.mcp.base import ServedTool, ToolServer
 from toolwright.mcp.rpc import RpcToolServer
+from toolwright.mcp.server import InProcessServer
 from toolwright.models.base import ToolSpec
 from toolwright.runtime.served_tools import adapt_tools, check_prefixes
 from toolwright.tools.base import Tool
@@ -72,7 +73,7 @@ class Toolbox:
             if isinstance(connection.server, RpcToolServer):
                 await connection.server.connect()
             connection.served = await connection.server.list_tools()
-            connection.tools = list(adapt_tools(name, connection.server, connection.served))
+            connection.tools = adapted(name, connection.server, connection.served)
             connection.error = None
         except Exception as error:  # noqa: BLE001 — the server's boundary: one bad server never breaks the others
             connection.served, connection.tools, connection.error = [], [], str(error) or type(error).__name__
@@ -101,6 +102,12 @@ class Toolbox:
         row["serverInfo"] = {"name": connection.server.name, "version": connection.server.version}
         row["tools"] = [tool_row(tool) for tool in connection.served]
         return row
+
+
+def adapted(name: str, server: ToolServer, served: list[ServedTool]) -> list[Tool]:
+    if isinstance(server, InProcessServer):
+        return server.once(f"tools of {name}", lambda: list(adapt_tools(name, server, served)))
+    return list(adapt_tools(name, server, served))
 
 
 @lru_cache(maxsize=64)

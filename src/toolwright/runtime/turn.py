@@ -24,6 +24,7 @@ from toolwright.runtime.ending import Ending, failed
 from toolwright.runtime.structured_output import MAX_ATTEMPTS, REMINDER
 from toolwright.runtime.tool_calls import Outcome, ToolCall
 from toolwright.sessions import JournalError
+from toolwright.stamps import new_uuid
 from toolwright.tools.base import ToolOutput
 
 FALLBACK_KINDS = frozenset({"overloaded", "model_not_found", "server_error", "rate_limit", "connection", "timeout"})
@@ -52,6 +53,7 @@ class Turn:
         self.phase = "streaming"
         self._assembler = MessageAssembler()
         self._answer: list[dict[str, Any]] = []
+        self._message_id = ""
         self._unreadable: dict[str, str] = {}
         self._pending: list[ToolCall] = []
         self._results: dict[str, dict[str, Any]] = {}
@@ -190,13 +192,15 @@ class Turn:
             self._text = block["text"]
         elif block["type"] == "tool_use":
             unreadable = assembler.invalid_inputs.pop(block.get("id"), None)
-            block["id"] = conversation.unique_call_id(block.get("id"))
+            block["id"] = conversation.unique_id(block.get("id"), "toolu")
             if unreadable is not None:
                 self._unreadable[block["id"]] = unreadable
+        if not self._answer:
+            self._message_id = conversation.unique_id(assembler.message_id, "msg")
         self._answer.append(block)
-        model, usage, uuid = assembler.model or conversation.model.id, dict(assembler.usage), frames.new_uuid()
-        conversation.journal.assistant(block, message_id=assembler.message_id, model=model, usage=usage, uuid=uuid)
-        message = {"id": assembler.message_id, "model": model, "usage": usage}
+        model, usage, uuid = assembler.model or conversation.model.id, dict(assembler.usage), new_uuid()
+        conversation.journal.assistant(block, message_id=self._message_id, model=model, usage=usage, uuid=uuid)
+        message = {"id": self._message_id, "model": model, "usage": usage}
         await conversation.emit(frames.assistant(block, session_id=conversation.session_id, message=message, uuid=uuid))
 
     def _close_answer(self) -> list[ToolCall]:
@@ -238,7 +242,7 @@ class Turn:
         block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id, "content": output.content}
         if output.is_error is not None:
             block["is_error"] = output.is_error
-        uuid = frames.new_uuid()
+        uuid = new_uuid()
         self._results[call.id] = block
         self._user_frames += 1
         structured = for_programs(output)
@@ -251,7 +255,7 @@ class Turn:
         if self._contexts:
             note = "\n".join(self._contexts)
             content.append(text_block(note))
-            self.conversation.journal.user([text_block(note)], uuid=frames.new_uuid(), is_meta=True)
+            self.conversation.journal.user([text_block(note)], uuid=new_uuid(), is_meta=True)
             self._contexts.clear()
         if content:
             self.conversation.add_user(content)
@@ -398,7 +402,7 @@ class Turn:
             "usage": ledger.turn_usage,
             "modelUsage": ledger.model_usage(),
             "permission_denials": self._denials,
-            "uuid": frames.new_uuid(),
+            "uuid": new_uuid(),
             **ending.fields(),
             **({"origin": self.prompt.origin} if self.prompt.origin else {}),
         }

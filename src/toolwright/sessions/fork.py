@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
+from toolwright.stamps import new_uuid
 from toolwright.types import OptionsError
 
 from .encoding import encode_line
@@ -30,7 +30,7 @@ def fork(
     `folder`: where it goes, if not beside the source. `up_to`: the uuid of the last entry to copy. `title`: for the copy; else
     the source's, with " (fork)" behind it. Raises `OptionsError` if `up_to` is not there, `JournalError` for a file's failure.
     """
-    new_id = checked_session_id(session_id) if session_id else str(uuid4())
+    new_id = checked_session_id(session_id) if session_id else new_uuid()
     entries, _ = read_lines(read(source))
     lines = [encode_line(entry) for entry in _copies(_up_to(entries, up_to), new_id, source.stem)]
     heading = title or _title(entries)
@@ -54,7 +54,7 @@ def _copies(entries: list[Entry], session_id: str, old_session: str) -> Iterator
     """The conversation's entries under new uuids. Progress and subagents' entries stay behind; what hung on them moves up."""
     parents = {entry["uuid"]: entry.get("parentUuid") for entry in entries if is_in_chain(entry)}
     kept = [entry for entry in entries if _belongs(entry)]
-    renamed = {entry["uuid"]: str(uuid4()) for entry in kept}
+    renamed = {entry["uuid"]: new_uuid() for entry in kept}
     for entry in kept:
         copy = {**entry, "uuid": renamed[entry["uuid"]], "sessionId": session_id}
         copy["parentUuid"] = _renamed_parent(entry.get("parentUuid"), parents, renamed)

@@ -30,6 +30,8 @@ class Transcript:
     last_uuid: str | None = None
     """The entry that the next one hangs on."""
     problems: tuple[str, ...] = ()
+    message_ids: frozenset[str] = frozenset()
+    """The ids of all answers in the file: blocks of one id are one answer, so a new answer must not have one of these."""
 
 
 @dataclass(slots=True)
@@ -90,6 +92,7 @@ def transcript_of(entries: list[dict[str, Any]], problems: list[str] | None = No
         model=next((model for model in models if isinstance(model, str)), None),
         last_uuid=leaf.entry["uuid"],
         problems=(*problems, *mended),
+        message_ids=frozenset(node.message_id for node in nodes.values() if node.message_id),
     )
 
 

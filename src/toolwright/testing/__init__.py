@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from toolwright.models.replay import ReplayModel
     from toolwright.models.script_file import load_script
     from toolwright.models.scripted import Block, BreakOff, Call, Fail, Say, ScriptedModel, Think, Turn, Wait, WaitFor
-    from toolwright.testing.chat_dialect import ChatHabits, chat_answer, chat_tool_turns
     from toolwright.protocol.memory import MemoryPeer, MemoryTransport, memory_transport_pair
+    from toolwright.testing.chat_dialect import ChatHabits, chat_answer, chat_tool_turns
     from toolwright.testing.messages_dialect import Message, ToolCall, answer, tool_turns
     from toolwright.testing.model_server import ModelServer
     from toolwright.testing.steps import Cut, Pause, Raw, ReceivedRequest, Reset, Stall, Status, Step

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from toolwright.stamps import new_uuid
 from toolwright.testing.steps import EVENT_STREAM, Action, Cut, Pause, Raw, ReceivedRequest, Reset, Stall, Step
 
 DEFAULT_MODEL = "claude-scripted"
@@ -74,7 +75,7 @@ def message_events(message: Message) -> list[dict[str, Any]]:
 
 
 def _message_start(message: Message) -> dict[str, Any]:
-    head = {"id": "msg_scripted", "type": "message", "role": "assistant", "model": message.model, "content": []}
+    head = {"id": f"msg_{new_uuid()}", "type": "message", "role": "assistant", "model": message.model, "content": []}
     return {"type": "message_start", "message": {**head, "stop_reason": None, "usage": {**message.usage, "output_tokens": 1}}}
 
 
