@@ -1,6 +1,5 @@
 """Conversations with published packages. A package that is missing is a failure here, never a skip."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -8,15 +7,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # the folder's own support modules
 
-OTHERS = ("ANTHROPIC_", "CLAUDE", "OPENAI_", "TOOLWRIGHT_")
-
 
 @pytest.fixture(autouse=True)
 def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the person running the tests has set for models, keys and proxies must not reach them."""
-    for name in list(os.environ):
-        if name.startswith(OTHERS) or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
+    from published import without_settings_from_outside  # can be found only now
+
+    without_settings_from_outside(monkeypatch)
 
 
 @pytest.fixture

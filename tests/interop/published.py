@@ -1,6 +1,7 @@
 """What the tests with the published SDK share: a place to work in, options, and short names for messages."""
 
 import json
+import os
 import sys
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -79,6 +80,13 @@ class Place:
 
     def names(self) -> list[str]:
         return sorted(path.name for path in self.workspace.iterdir())
+
+
+def without_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the person running the tests has set for models, keys and proxies must not reach them."""
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "CLAUDE", "OPENAI_", "TOOLWRIGHT_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
 
 
 # steps of a script
