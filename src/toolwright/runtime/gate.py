@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from toolwright.hooks import HookOutcome
-from toolwright.permissions import Call, Decision, Place, RuleSet, decide, suggestions
+from toolwright.permissions import Call, Decision, Place, RuleSet, decide, denies_reading, suggestions
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.types import (
     CanUseTool,
@@ -92,6 +92,13 @@ class Gate:
         """Why no answer can let this call through, if none can: what a person changes is held against the deny rules too."""
         decision = decide(call, rules=self.rules, mode=self.mode, place=self._place())
         return decision.reason if decision.behavior == "deny" else None
+
+    def hidden_paths(self) -> Callable[[str], bool] | None:
+        """Which absolute paths the deny rules keep out of listings and searches; None if no rule hides any."""
+        if not self.rules.index("deny").reads:
+            return None
+        rules, place = self.rules, self._place()
+        return lambda path: denies_reading(path, rules=rules, place=place) is not None
 
     async def authorize(self, call: Call, *, hook: HookOutcome | None, tool_use_id: str) -> Verdict:
         if hook is not None and hook.decision in ("deny", "defer"):

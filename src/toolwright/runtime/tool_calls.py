@@ -20,7 +20,7 @@ from toolwright.permissions import Call
 from toolwright.runtime.gate import Gate, Verdict
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.toolbox import Toolbox
-from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput
+from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, nothing_hidden
 from toolwright.tools.registry import canonical_name
 from toolwright.workspace import Workspace
 
@@ -166,7 +166,8 @@ class ToolRunner:
     # execute
 
     async def _execute(self, prepared: Prepared, tool_use_id: str) -> ToolOutput:
-        context = ToolContext(self.workspace, tool_use_id=tool_use_id, session_id=self.session_id)
+        hidden = self.gate.hidden_paths() or nothing_hidden
+        context = ToolContext(self.workspace, tool_use_id=tool_use_id, session_id=self.session_id, hidden=hidden)
         try:
             return await prepared.tool.run(prepared.parsed, context)
         except Exception as error:  # noqa: BLE001 — the tool boundary: whatever a tool raises is a result

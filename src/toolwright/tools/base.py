@@ -6,7 +6,7 @@ know permissions, hooks or the conversation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -61,6 +61,11 @@ class ToolOutput:
         return "\n".join(block.get("text", "") for block in self.content if block.get("type") == "text")
 
 
+def nothing_hidden(path: str) -> bool:
+    """For sessions without rules that deny reading."""
+    return False
+
+
 @dataclass(slots=True)
 class ToolContext:
     """What a running call may use besides its input."""
@@ -68,6 +73,8 @@ class ToolContext:
     workspace: Workspace
     tool_use_id: str = ""
     session_id: str = ""
+    hidden: Callable[[str], bool] = nothing_hidden
+    """Whether a rule denies reading this absolute path: what lists or searches leaves such files out, also of its totals."""
 
 
 class Tool(Protocol):
