@@ -291,7 +291,7 @@ async def test_without_a_key_nothing_is_sent_to_the_api() -> None:
     [
         ({"api_key": "sk-secret\n"}, "The API key"),
         ({"api_key": "sk-sécret"}, "The API key"),
-        ({"auth_token": "to ken\r\nx: y"}, "The auth token"),
+        ({"auth_token": "to ken\r\nx: y"}, "The API key or token"),
         ({"api_key": "k", "headers": {"X-A": "a\r\nb"}}, "The header x-a"),
         ({"api_key": "k", "headers": {"X A": "a"}}, "'x a'"),
     ],

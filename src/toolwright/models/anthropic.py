@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from time import monotonic
-from typing import Any
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 import anyio
 import msgspec
-from anyio.lowlevel import current_token
 
 from toolwright._version import __version__
 from toolwright.models.api_errors import error_event, refusal
 from toolwright.models.base import ErrorKind, Event, ModelError, ModelRequest, Retry
-from toolwright.models.http import Answer, Lease, Route, Timeouts
+from toolwright.models.http import Answer, Leases, Timeouts, header
 from toolwright.models.messages_request import request_body
 from toolwright.models.sse import ServerEvent, SseParser
 
@@ -54,8 +51,7 @@ class AnthropicModel:
         self._auth_token = auth_token
         self._headers = dict(headers or {})
         self._timeouts = timeouts or Timeouts()
-        self._env = dict(env or {})
-        self._leases: WeakKeyDictionary[Any, Lease] = WeakKeyDictionary()
+        self._leases = Leases(self._base_url, env or {})
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event | Retry, None]:
         answer = await self._ask(request)
@@ -71,14 +67,12 @@ class AnthropicModel:
             await answer.aclose()
 
     async def aclose(self) -> None:
-        lease = self._leases.pop(current_token().native_token, None)
-        if lease is not None:
-            await lease.release()
+        await self._leases.release()
 
     async def _ask(self, request: ModelRequest) -> Answer:
         headers = self._request_headers(request)
         path = f"{urlsplit(self._base_url).path}/v1/messages?beta=true"
-        answer = await self._lease().post(path, headers, body=request_body(request), timeouts=self._timeouts)
+        answer = await self._leases.here().post(path, headers, body=request_body(request), timeouts=self._timeouts)
         if 200 <= answer.status < 300 and not answer.headers.get("content-type", "").startswith(NO_STREAM):
             return answer
         try:
@@ -95,13 +89,6 @@ class AnthropicModel:
         text = f"{self._base_url} answered with {kind} instead of an event stream: is it the right base URL?"
         return ModelError(text, kind="invalid_request", status=answer.status)
 
-    def _lease(self) -> Lease:
-        loop = current_token().native_token
-        lease = self._leases.get(loop)
-        if lease is None:
-            lease = self._leases[loop] = Lease(Route.to(self._base_url, self._env))
-        return lease
-
     def _request_headers(self, request: ModelRequest) -> list[tuple[bytes, bytes]]:
         headers = {
             "user-agent": USER_AGENT,
@@ -115,7 +102,7 @@ class AnthropicModel:
         if request.session_id:
             headers[SESSION_HEADER] = request.session_id
         headers.update((name.lower(), value) for name, value in self._headers.items())
-        return [_header(name, value) for name, value in headers.items()]
+        return [header(name, value) for name, value in headers.items()]
 
     def _credentials(self) -> dict[str, str]:
         if self._auth_token:
@@ -134,17 +121,6 @@ class AnthropicModel:
             if secret:
                 text = text.replace(secret, "[the key]")
         error.args = (text,)
-
-
-def _header(name: str, value: str) -> tuple[bytes, bytes]:
-    """Checked here, so that a mistake is named before anything is sent, and without showing the value."""
-    if not (value.isascii() and value.isprintable()) or value != value.strip():
-        what = {"x-api-key": "The API key", "authorization": "The auth token"}.get(name, f"The header {name}")
-        fault = "a line break or space at its end, or a character that is not plain ASCII"
-        raise ModelError(f"{what} cannot be sent: it has {fault}. Check where it was copied from.", kind="invalid_request")
-    if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
-        raise ModelError(f"{name!r} is no name for an HTTP header.", kind="invalid_request")
-    return name.encode(), value.encode()
 
 
 class _EventReader:

@@ -98,6 +98,44 @@ class Lease:
             await connections.give_back()
 
 
+class Leases:
+    """One provider's leases on its server: one on each event loop that uses it."""
+
+    __slots__ = ("_env", "_held", "_url")
+
+    def __init__(self, base_url: str, env: Mapping[str, str]) -> None:
+        self._url = base_url
+        self._env = dict(env)
+        self._held: WeakKeyDictionary[Any, Lease] = WeakKeyDictionary()
+
+    def here(self) -> Lease:
+        loop = current_token().native_token
+        lease = self._held.get(loop)
+        if lease is None:
+            lease = self._held[loop] = Lease(Route.to(self._url, self._env))
+        return lease
+
+    async def release(self) -> None:
+        """Give back the lease of this event loop, if there is one."""
+        lease = self._held.pop(current_token().native_token, None)
+        if lease is not None:
+            await lease.release()
+
+
+SECRET_HEADERS = {"x-api-key": "The API key", "authorization": "The API key or token"}
+
+
+def header(name: str, value: str) -> tuple[bytes, bytes]:
+    """Checked here, so that a mistake is named before anything is sent, and without showing the value."""
+    if not (value.isascii() and value.isprintable()) or value != value.strip():
+        what = SECRET_HEADERS.get(name, f"The header {name}")
+        fault = "a line break or space at its end, or a character that is not plain ASCII"
+        raise ModelError(f"{what} cannot be sent: it has {fault}. Check where it was copied from.", kind="invalid_request")
+    if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
+        raise ModelError(f"{name!r} is no name for an HTTP header.", kind="invalid_request")
+    return name.encode(), value.encode()
+
+
 class Answer:
     """A response whose body is still coming."""
 

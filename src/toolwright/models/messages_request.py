@@ -56,8 +56,7 @@ def _encode_messages(messages: Sequence[HistoryMessage]) -> bytes:
     settled = min(marked, default=len(messages))
     beginning = _joined(messages, settled)
     rest = [
-        _marked(encoded) if position in marked else encoded
-        for position, encoded in _encoded(messages, settled, len(messages))
+        _marked(encoded) if position in marked else encoded for position, encoded in _encoded(messages, settled, len(messages))
     ]
     return b",".join([beginning, *rest] if beginning else rest)
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 import anyio
 import msgspec
-from anyio.lowlevel import current_token
 
 from toolwright._version import __version__
 from toolwright.models.api_errors import RETRYABLE_KINDS, error_event, refusal
 from toolwright.models.base import Event, ModelError, ModelRequest, Retry
-from toolwright.models.http import Answer, Lease, Route, Timeouts
+from toolwright.models.http import Answer, Leases, Timeouts, header
 from toolwright.models.openai_events import ChatTranslator
 from toolwright.models.openai_messages import ChatDialect, request_body, tool_names
 from toolwright.models.sse import SseParser
@@ -57,8 +55,7 @@ class OpenAIModel:
         self._headers = {name.lower(): value for name, value in (headers or {}).items()}
         self._timeouts = timeouts or Timeouts()
         self._dialect = dialect or default_dialect(base_url)
-        self._env = dict(env or {})
-        self._leases: WeakKeyDictionary[Any, Lease] = WeakKeyDictionary()
+        self._leases = Leases(self._base_url, env or {})
 
     def __repr__(self) -> str:
         return f"OpenAIModel(base_url={self._base_url!r})"
@@ -84,13 +81,11 @@ class OpenAIModel:
             await answer.aclose()
 
     async def aclose(self) -> None:
-        lease = self._leases.pop(current_token().native_token, None)
-        if lease is not None:
-            await lease.release()
+        await self._leases.release()
 
     async def _ask(self, request: ModelRequest) -> Answer:
         body = request_body(request, self._dialect)
-        answer = await self._lease().post(self._path(), self._request_headers(), body=body, timeouts=self._timeouts)
+        answer = await self._leases.here().post(self._path(), self._request_headers(), body=body, timeouts=self._timeouts)
         if 200 <= answer.status < 300:
             return answer
         try:
@@ -98,13 +93,6 @@ class OpenAIModel:
         finally:
             await answer.aclose()
         raise self._redacted(error)
-
-    def _lease(self) -> Lease:
-        loop = current_token().native_token
-        lease = self._leases.get(loop)
-        if lease is None:
-            lease = self._leases[loop] = Lease(Route.to(self._base_url, self._env))
-        return lease
 
     def _path(self) -> str:
         parts = urlsplit(self._base_url)
@@ -117,7 +105,7 @@ class OpenAIModel:
             headers["authorization"] = f"Bearer {self._api_key}"
         elif urlsplit(self._base_url).hostname == OWN_HOST and "authorization" not in self._headers:
             raise ModelError("No key for the OpenAI API: set OPENAI_API_KEY.", kind="authentication_failed")
-        return [_header(name, value) for name, value in {**headers, **self._headers}.items()]
+        return [header(name, value) for name, value in {**headers, **self._headers}.items()]
 
     def _refusal(self, answer: Answer, body: bytes) -> ModelError:
         error = refusal(answer.status, answer.headers, body)
@@ -273,14 +261,3 @@ def _status_of(data: bytes) -> int | None:
 def _is_about_context(text: str) -> bool:
     lowered = text.lower()
     return any(words in lowered for words in CONTEXT_WORDS)
-
-
-def _header(name: str, value: str) -> tuple[bytes, bytes]:
-    """Checked here, so that a mistake is named before anything is sent, and without showing the value."""
-    if not (value.isascii() and value.isprintable()) or value != value.strip():
-        what = "The API key" if name == "authorization" else f"The header {name}"
-        fault = "a line break or space at its end, or a character that is not plain ASCII"
-        raise ModelError(f"{what} cannot be sent: it has {fault}. Check where it was copied from.", kind="invalid_request")
-    if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
-        raise ModelError(f"{name!r} is no name for an HTTP header.", kind="invalid_request")
-    return name.encode(), value.encode()
