@@ -24,7 +24,7 @@ class ChannelClosed(Exception):
 class Channel(Generic[T]):
     """A bounded queue with one end that says "no more".
 
-    `put` waits while `limit` items are waiting to be taken: a slow reader slows the writer down. After `close`, what is
+    A slow reader slows the writer down: `put` waits while more than `limit` items are waiting to be taken. After `close`, what is
     already inside can still be taken; then `get` raises the error given to `close`, or `ChannelClosed`.
     """
 
@@ -42,9 +42,14 @@ class Channel(Generic[T]):
         return self._closed
 
     async def put(self, item: T) -> None:
-        while len(self._items) >= self._limit and not self._closed:
-            await self._wait()
+        """Put, then wait while more than `limit` items wait to be taken: a writer that is cancelled has lost nothing."""
         self.put_now(item)
+        await self.room()
+
+    async def room(self) -> None:
+        """Wait until no more than `limit` items wait to be taken."""
+        while len(self._items) > self._limit and not self._closed:
+            await self._wait()
 
     def put_now(self, item: T) -> None:
         """Put without waiting, past the limit if need be; into a closed channel it is dropped."""

@@ -208,6 +208,17 @@ async def test_a_reader_that_stops_reading_slows_the_session_and_does_not_break_
         gc.collect()
 
 
+async def test_an_interrupt_while_nobody_reads_loses_no_frame(tmp_path: Path) -> None:
+    model = ScriptedModel([Call("add", {"a": 1, "b": 1})] * 200 + [Say("done")])
+    async with session_for(tmp_path, model, tools=[add]) as session:
+        await session.send(user("go"))
+        await anyio.wait_all_tasks_blocked()
+        await session.control({"subtype": "interrupt"})
+        frames = await until_result(session)
+    calls = [block["id"] for frame in frames if frame["type"] == "assistant" for block in frame["message"]["content"]]
+    assert sorted(calls) == sorted(result["tool_use_id"] for result in results(frames))
+
+
 async def test_the_input_may_end_before_the_turn_does(tmp_path: Path) -> None:
     async with session_for(tmp_path, ScriptedModel([Say("one"), Say("two")]), tools=[]) as session:
         await session.send(user("a"))

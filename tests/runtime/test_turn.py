@@ -316,6 +316,20 @@ async def test_the_fallback_model_answers_when_the_first_cannot(tmp_path: Path) 
     assert (notice["from_model"], notice["to_model"]) == ("first", "second")
 
 
+async def test_after_a_fallback_the_session_goes_on_with_it_and_without_the_firsts_thinking(tmp_path: Path) -> None:
+    first = ScriptedModel([[Think("hm"), Call("add", {"a": 1, "b": 1})], Fail("busy", kind="overloaded", status=529)])
+    second = tmp_path / "second.json"
+    second.write_text('{"model": "second", "steps": [{"text": "two"}, {"text": "still me"}]}')
+    async with session_for(tmp_path, first, tools=[add], fallback_model=f"scripted:{second}") as session:
+        await session.send(user("go"))
+        assert (await until_result(session))[-1]["result"] == "two"
+        await session.send(user("again"))
+        frames = await until_result(session)
+        kinds = {block["type"] for message in session.started.conversation.history for block in message.content}
+    assert (frames[0]["model"], frames[-1]["result"]) == ("second", "still me")
+    assert "thinking" not in kinds
+
+
 async def test_an_overloaded_server_is_named_so_that_clients_know_it(tmp_path: Path) -> None:
     overloaded = Fail("busy", kind="overloaded", status=529, retry_after=0.0)
     frames = await play(tmp_path, ScriptedModel([overloaded, overloaded]), tools=[], env={"CLAUDE_CODE_MAX_RETRIES": "1"})

@@ -171,11 +171,10 @@ class RemoteSession:
         await self._settle()
 
     async def _give(self, frame: Frame) -> None:
+        self._frames.put_now(frame)
         with anyio.CancelScope() as self._giving:
             if not self._asking:
-                await self._frames.put(frame)
-                return
-        self._frames.put_now(frame)
+                await self._frames.room()
 
     def _finish(self, failure: Exception | None) -> None:
         """The other side said its last word. An error that a result has told already is not told twice."""

@@ -15,9 +15,10 @@ from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
 from toolwright.permissions import Place, RuleSet
 from toolwright.runtime import checks
-from toolwright.runtime.conversation import Conversation, Limits, Sampling
+from toolwright.runtime.conversation import Conversation, Sampling
 from toolwright.runtime.gate import Asking, Changing, Gate
 from toolwright.runtime.ledger import Ledger
+from toolwright.runtime.limits import Limits
 from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.seams import Host
 from toolwright.runtime.served_tools import ServedToolAdapter

@@ -10,6 +10,7 @@ from toolwright.models.base import History, HistoryMessage, ModelRequest
 from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
 from toolwright.runtime.ledger import Ledger
+from toolwright.runtime.limits import Limits
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.structured_output import StructuredOutput
 from toolwright.runtime.tool_calls import ToolRunner
@@ -20,14 +21,6 @@ from toolwright.stamps import new_uuid
 THINKING = ("thinking", "redacted_thinking")
 
 Emit = Callable[[frames.Frame], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where a turn ends by itself."""
-
-    max_turns: int | None = None
-    max_budget_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +93,13 @@ class Conversation:
         await self.release_models()
         self.models = models
         self.history = History(without_thinking(message) for message in self.history)
+
+    async def fall_back(self) -> None:
+        """Go on with the next model, for the rest of the session."""
+        dropped, *rest = self.models
+        self.models = rest
+        self.history = History(without_thinking(message) for message in self.history)
+        await dropped.model.aclose()
 
     async def release_models(self) -> None:
         for model in self.models:

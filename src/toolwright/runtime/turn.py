@@ -139,7 +139,7 @@ class Turn:
         except ModelError as error:
             return await self._model_failed(error)
         calls = self._close_answer()
-        over = self._over_budget()
+        over = self.conversation.limits.over_budget(self.conversation.ledger, self._answering_model)
         if over is not None:
             await self._refuse(calls, NOT_RUN.format(reason="the budget of this session is used up."))
             return over
@@ -148,26 +148,32 @@ class Turn:
         return await self._without_calls()
 
     async def _ask(self) -> None:
-        conversation = self.conversation
         self.phase = "streaming"
         started = time.perf_counter()
         try:
-            await self._ask_first_able(conversation.models)
+            await self._ask_first_able()
         finally:
             self._api_seconds += time.perf_counter() - started
         self.phase = "deciding"
         self._stop_reason = self._assembler.stop_reason
-        conversation.ledger.add(self._assembler.model or conversation.model.id, self._assembler.usage)
+        self.conversation.ledger.add(self._answering_model, self._assembler.usage)
 
-    async def _ask_first_able(self, models: list[ResolvedModel]) -> None:
-        """Ask the model in use; when it cannot serve at all, ask the next one to fall back to."""
-        for model, following in zip(models, [*models[1:], None], strict=True):
+    async def _ask_first_able(self) -> None:
+        """Ask the model in use; when it cannot serve at all, go on with the next one to fall back to."""
+        conversation = self.conversation
+        while True:
+            model = conversation.model
             try:
                 return await self._stream(model)
             except ModelError as error:
-                if following is None or error.kind not in FALLBACK_KINDS or self._answer:
+                if len(conversation.models) == 1 or error.kind not in FALLBACK_KINDS or self._answer:
                     raise
-                await self.conversation.emit(notices.fallback(model.id, following.id, error, self.conversation.session_id))
+                await conversation.fall_back()
+                await conversation.emit(notices.fallback(model.id, conversation.model.id, error, conversation.session_id))
+
+    @property
+    def _answering_model(self) -> str:
+        return self._assembler.model or self.conversation.model.id
 
     async def _stream(self, model: ResolvedModel) -> None:
         conversation, emit = self.conversation, self.conversation.emit
@@ -198,7 +204,7 @@ class Turn:
         if not self._answer:
             self._message_id = conversation.unique_id(assembler.message_id, "msg")
         self._answer.append(block)
-        model, usage, uuid = assembler.model or conversation.model.id, dict(assembler.usage), new_uuid()
+        model, usage, uuid = self._answering_model, dict(assembler.usage), new_uuid()
         conversation.journal.assistant(block, message_id=self._message_id, model=model, usage=usage, uuid=uuid)
         message = {"id": self._message_id, "model": model, "usage": usage}
         await conversation.emit(frames.assistant(block, session_id=conversation.session_id, message=message, uuid=uuid))
@@ -285,7 +291,7 @@ class Turn:
         halts = [outcome.halt for outcome in outcomes if outcome.halt is not None]
         if halts:
             return Ending(terminal_reason="hook_stopped", text=halts[0])
-        return self._over_turns()
+        return self.conversation.limits.over_turns(self._rounds)
 
     # without calls
 
@@ -322,27 +328,6 @@ class Turn:
         conversation.add_user([text_block(text)])
         await conversation.emit(frame)
 
-    # limits
-
-    def _over_turns(self) -> Ending | None:
-        limit = self.conversation.limits.max_turns
-        if not limit or self._rounds < limit:
-            return None
-        return failed("error_max_turns", "max_turns", f"Reached the maximum number of turns ({limit}).")
-
-    def _over_budget(self) -> Ending | None:
-        budget = self.conversation.limits.max_budget_usd
-        if budget is None:
-            return None
-        cost = self.conversation.ledger.total_cost
-        if cost is None:
-            model = self._assembler.model or self.conversation.model.id
-            text = f"max_budget_usd cannot be kept: no price is known for {model} (see TOOLWRIGHT_PRICES in docs/models.md)."
-            return failed("error_during_execution", "budget_exhausted", text)
-        if cost <= budget:
-            return None
-        return failed("error_max_budget_usd", "budget_exhausted", f"Reached the budget: {cost:.4f} of {budget:.4f} USD used.")
-
     # endings
 
     async def _interrupted(self) -> Ending:
@@ -363,7 +348,7 @@ class Turn:
             await self._give_out(block)
         calls = self._close_answer()
         if self._assembler.usage:
-            self.conversation.ledger.add(self._assembler.model or self.conversation.model.id, self._assembler.usage)
+            self.conversation.ledger.add(self._answering_model, self._assembler.usage)
         self._pending = self._pending or calls
 
     def _mend_history(self) -> None:
