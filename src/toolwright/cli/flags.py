@@ -77,7 +77,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("session-id", "text", CONVERSATION, "The id of the new conversation (a UUID)", "uuid"),
     Flag("tools", "rules", TOOLS, 'The built-in tools to offer: names, "default", or "" for none', "names"),
     Flag("allowed-tools", "rules", TOOLS, "Tool rules that need no permission, e.g. 'Read,Bash(git log:*)'", "rules"),
-    Flag("disallowed-tools", "rules", TOOLS, "Tools to take away, rules to deny", "rules"),
+    Flag("disallowed-tools", "rules", TOOLS, "Tool rules whose calls are denied, e.g. 'Bash(rm:*)'", "rules"),
     Flag("permission-mode", "text", TOOLS, ", ".join(PERMISSION_MODES), "mode", choices=PERMISSION_MODES),
     Flag("dangerously-skip-permissions", "switch", TOOLS, "The same as --permission-mode bypassPermissions"),
     Flag("mcp-config", "each", TOOLS, "MCP servers: a JSON file or JSON text (repeatable)", "json"),

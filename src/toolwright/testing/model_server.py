@@ -1,8 +1,7 @@
 """A real HTTP server on loopback that answers by a script: good answers, refusals and every fault a network can have.
 
-It runs in a thread of its own, so tests of any kind can use it, or in a process of its own:
-`python -m toolwright.testing.model_server script.json --port 8000`. It speaks HTTP/1.1 with keep-alive and knows no API: what
-it sends are the script's steps.
+It runs in a thread of its own, so tests of any kind can use it, or with `serve()` in the calling one. It speaks HTTP/1.1 with
+keep-alive and knows no API: what it sends are the script's steps.
 """
 
 from __future__ import annotations
@@ -212,9 +211,3 @@ def _take_request(buffer: bytearray) -> ReceivedRequest | None:
     body = bytes(buffer[end + 4 : end + 4 + size])
     del buffer[: end + 4 + size]
     return ReceivedRequest(method, path, headers, body)
-
-
-if __name__ == "__main__":
-    from toolwright.testing.script_file import main
-
-    main()

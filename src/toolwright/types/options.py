@@ -96,7 +96,7 @@ class ClaudeAgentOptions:
     """End the run when it has cost so much."""
 
     disallowed_tools: list[str] = field(default_factory=list)
-    """A bare name takes the tool away; a rule with content refuses the calls that match it."""
+    """Rules for calls that are denied. They do not change what the model sees: for that, leave a tool out of `tools`."""
 
     model: str | ModelObject | None = None
     """The model's name (`claude-…`, `openai:…`, `scripted:…`), or an object that is a model."""
