@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -59,6 +61,37 @@ def test_a_hard_link_to_an_outside_file_leaves_that_file_alone(tmp_path: Path) -
     put(Boundary([str(tmp_path / "ws")]), tmp_path / "ws/hard", b"ours")
     assert (tmp_path / "outside").read_bytes() == b"theirs"
     assert (tmp_path / "ws/hard").read_bytes() == b"ours"
+
+
+_AS_NOBODY = """
+import ctypes, os, sys
+from toolwright.workspace.boundary import Boundary
+from toolwright.workspace.files import replace
+
+os.setgid(65534)
+os.setuid(65534)
+for name in ("protected", "runs-as-root"):
+    try:
+        replace(Boundary([sys.argv[1]]), sys.argv[1] + "/" + name, lambda before: b"new", limit=1 << 20)
+    except OSError as error:
+        print(error.strerror)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become someone else")
+def test_a_write_protected_file_stays_as_it_is_and_set_id_bits_do_not_change_hands() -> None:
+    with tempfile.TemporaryDirectory() as name:  # everybody can get there, unlike to tmp_path
+        folder = Path(name)
+        folder.chmod(0o777)
+        for file, mode in (("protected", 0o444), ("runs-as-root", 0o6777)):
+            (folder / file).write_bytes(b"old")
+            (folder / file).chmod(mode)
+        done = subprocess.run([sys.executable, "-c", _AS_NOBODY, name], capture_output=True, text=True, check=True)
+        assert done.stdout == "Permission denied: the file is write-protected\n"
+        assert (folder / "protected").read_bytes() == b"old"
+        assert (folder / "runs-as-root").read_bytes() == b"new"
+        status = (folder / "runs-as-root").stat()
+        assert (status.st_uid, status.st_mode & 0o7777) == (65534, 0o777)
 
 
 def test_a_change_that_raises_leaves_everything_as_it_was(tmp_path: Path) -> None:
@@ -126,6 +159,21 @@ def test_writers_of_one_process_lose_no_update(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert file.read_bytes() == b"100"
+
+
+def test_access_lists_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "shared"
+    file.write_bytes(b"old")
+    entries = ((1, 6, -1), (2, 6, 4321), (4, 4, -1), (16, 6, -1), (32, 4, -1))  # user, user 4321, group, mask, others
+    access_list = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    try:
+        os.setxattr(file, "system.posix_acl_access", access_list)
+    except OSError as error:
+        pytest.skip(f"this disk keeps no access lists: {error}")
+    mode = file.stat().st_mode
+    put(Boundary([str(tmp_path)]), file, b"new")
+    assert os.getxattr(file, "system.posix_acl_access") == access_list
+    assert file.stat().st_mode == mode
 
 
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:

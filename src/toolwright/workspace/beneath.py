@@ -30,6 +30,14 @@ def open_beneath(root: int, parts: Sequence[str], flags: int, mode: int = 0) -> 
     return _opener()(root, parts, flags | os.O_CLOEXEC, mode)
 
 
+def release(descriptor: int) -> None:
+    """Close what was only read or stood on. The system may complain; the descriptor is gone and nothing was lost."""
+    try:
+        os.close(descriptor)
+    except OSError:
+        pass
+
+
 @cache
 def _opener() -> Opener:
     opener = _openat2_opener() if sys.platform == "linux" else None
@@ -112,4 +120,4 @@ def _is_link_itself(descriptor: int) -> bool:
 
 def _close_unless(descriptor: int, keep: int) -> None:
     if descriptor != keep:
-        os.close(descriptor)
+        release(descriptor)

@@ -12,8 +12,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolwright.workspace.beneath import LINK_ERRORS, PATH_ONLY, open_beneath
+from toolwright.workspace.beneath import LINK_ERRORS, PATH_ONLY, open_beneath, release
 from toolwright.workspace.errors import BadPath, PathNotAllowed
+from toolwright.workspace.leftovers import TemporaryFolder
 
 Parts = tuple[str, ...]
 
@@ -71,9 +72,11 @@ def split_path(path: str) -> Parts:
 class Boundary:
     """The allowed roots. Immutable: a session that gains a folder gets a new one."""
 
-    __slots__ = ("_roots", "_spellings", "roots")
+    __slots__ = ("_roots", "_spellings", "roots", "temporaries")
 
-    def __init__(self, directories: Sequence[str]) -> None:
+    def __init__(self, directories: Sequence[str], temporaries: TemporaryFolder | None = None) -> None:
+        self.temporaries = temporaries
+        """Where those who change files inside note what they have not finished."""
         real = {split_path(os.path.realpath(directory)) for directory in directories}
         # A root inside another one adds nothing, and could be swapped for a link by whoever writes in the outer one.
         self._roots = tuple(sorted(root for root in real if not any(root[: len(r)] == r for r in real if r != root)))
@@ -104,7 +107,7 @@ class Boundary:
         try:
             return open_beneath(root, place.parts, flags, mode)
         finally:
-            os.close(root)
+            release(root)
 
     def resolve(self, path: str) -> Place:
         """Where an absolute path leads, links followed; its last names need not exist yet."""
@@ -150,7 +153,7 @@ class Boundary:
         place = self._plain_place(path)
         if place is not None:
             try:
-                os.close(self.open_place(place, PATH_ONLY))
+                release(self.open_place(place, PATH_ONLY))
             except OSError:
                 place = None
         return place or self.resolve(path)
@@ -190,7 +193,7 @@ class Boundary:
                 return None
             raise
         finally:
-            os.close(folder)
+            release(folder)
 
 
 def _join(parts: Parts) -> str:

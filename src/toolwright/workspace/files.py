@@ -10,14 +10,14 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 
-from toolwright.workspace.beneath import DIRECTORY, LINK_ERRORS, PATH_ONLY, open_beneath
+from toolwright.workspace.beneath import DIRECTORY, LINK_ERRORS, PATH_ONLY, open_beneath, release
 from toolwright.workspace.boundary import Boundary, Place
-from toolwright.workspace.errors import FileChanged, FileTooLarge, NotRegularFile, PathNotAllowed
+from toolwright.workspace.errors import FileTooLarge, NotRegularFile, PathNotAllowed
+from toolwright.workspace.replacing import Replacement, require_untouched, synced
 
-TEMPORARY_PREFIX = ".toolwright-"
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY  # a FIFO without a writer must not stop us
 _CHUNK = 1 << 20
 _KINDS = (
@@ -69,23 +69,34 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What a write did. `durable` is False when the new content is in place but the folder could not be synced."""
+    """What a write did. `durable` is False when the new content is in place but the disk could not confirm that it stays."""
 
     before: Content | None
     after: Content
     durable: bool
 
 
+Recording = Callable[[str, Content | None, bytes | None], AbstractContextManager[None]]
+"""Called with the real path, what is there and what will be (None: no file) and entered around the change itself. If it raises,
+nothing is changed; if the change fails, it hears the exception."""
+
+
 @contextmanager
 def opened(boundary: Boundary, path: str) -> Iterator[OpenFile]:
     """The regular file at an absolute path."""
     descriptor, place = boundary.open(path, _READ)
+    with _regular(descriptor, place) as file:
+        yield file
+
+
+@contextmanager
+def _regular(descriptor: int, place: Place) -> Iterator[OpenFile]:
     try:
         status = os.fstat(descriptor)
         _require_regular(status, place.path)
         yield OpenFile(descriptor, place.path, status)
     finally:
-        os.close(descriptor)
+        release(descriptor)
 
 
 def kind_of(mode: int) -> str:
@@ -98,23 +109,70 @@ def list_names(boundary: Boundary, path: str) -> list[str]:
     try:
         return os.listdir(descriptor)
     finally:
-        os.close(descriptor)
+        release(descriptor)
 
 
-def replace(boundary: Boundary, path: str, change: Callable[[Content | None], bytes], *, limit: int) -> Replaced:
+def replace(
+    boundary: Boundary, path: str, change: Callable[[Content | None], bytes], *, limit: int, recording: Recording | None = None
+) -> Replaced:
     """Read the file (None if there is none), ask `change` for the new content and put it in place in one step.
 
     Nothing is written if `change` raises. A file that somebody else writes in between is `FileChanged`.
     """
-    place = boundary.resolve(path)
+    return replace_at(boundary, boundary.locate(path), change, limit=limit, recording=recording)
+
+
+def replace_at(
+    boundary: Boundary,
+    place: Place,
+    change: Callable[[Content | None], bytes],
+    *,
+    limit: int,
+    recording: Recording | None = None,
+    mode: int | None = None,
+) -> Replaced:
+    """The same for a place, through no link. `mode` is the file's new one, if it is not to keep its own."""
     if not place.parts:
         raise NotRegularFile(place.path, "directory")
     with _WRITERS[hash(place) % len(_WRITERS)]:
-        before = _current(boundary, place, limit)
+        before = current(boundary, place, limit)
         data = change(before)
-        with _parent(boundary, place) as folder:
-            status, durable = _put(folder, place, data, before)
+        with _recorded(recording, place, before, data), _parent(boundary, place) as folder:
+            status, durable = Replacement(folder, place, before, mode).put(data, boundary.temporaries)
         return Replaced(before, Content(place.path, data, status), durable)
+
+
+def remove_at(
+    boundary: Boundary,
+    place: Place,
+    agree: Callable[[Content | None], None],
+    *,
+    limit: int,
+    recording: Recording | None = None,
+) -> None:
+    """Remove the regular file at a place, through no link, unless `agree`, which is shown it, raises."""
+    with _WRITERS[hash(place) % len(_WRITERS)]:
+        before = current(boundary, place, limit)
+        agree(before)
+        with _recorded(recording, place, before, None), _parent(boundary, place) as folder:
+            require_untouched(folder, place, before)
+            os.unlink(place.parts[-1], dir_fd=folder)
+            synced(folder)
+
+
+def remove_folder_at(boundary: Boundary, place: Place) -> None:
+    """Remove a folder, through no link, if nothing is in it; otherwise OSError."""
+    folder = boundary.open_place(Place(place.root, place.parts[:-1]), PATH_ONLY | os.O_DIRECTORY)
+    try:
+        os.rmdir(place.parts[-1], dir_fd=folder)
+    finally:
+        release(folder)
+
+
+def _recorded(
+    recording: Recording | None, place: Place, before: Content | None, data: bytes | None
+) -> AbstractContextManager[None]:
+    return nullcontext() if recording is None else recording(place.path, before, data)
 
 
 def _require_regular(status: os.stat_result, path: str) -> None:
@@ -122,12 +180,16 @@ def _require_regular(status: os.stat_result, path: str) -> None:
         raise NotRegularFile(path, kind_of(status.st_mode))
 
 
-def _current(boundary: Boundary, place: Place, limit: int) -> Content | None:
+def current(boundary: Boundary, place: Place, limit: int) -> Content | None:
+    """The file at a place as it is now; None if there is none."""
     try:
-        with opened(boundary, place.path) as file:
-            return Content(file.path, file.read_all(limit), file.status)
+        descriptor = boundary.open_place(place, _READ)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise _without_links(error, place) from None
+    with _regular(descriptor, place) as file:
+        return Content(file.path, file.read_all(limit), file.status)
 
 
 @contextmanager
@@ -137,7 +199,7 @@ def _parent(boundary: Boundary, place: Place) -> Iterator[int]:
     try:
         yield folder
     finally:
-        os.close(folder)
+        release(folder)
 
 
 def _open_or_make(boundary: Boundary, place: Place) -> int:
@@ -147,9 +209,12 @@ def _open_or_make(boundary: Boundary, place: Place) -> int:
     except FileNotFoundError:
         return _make_folders(parent)
     except OSError as error:
-        if error.errno in LINK_ERRORS:
-            raise PathNotAllowed(place.path) from None
-        raise
+        raise _without_links(error, place) from None
+
+
+def _without_links(error: OSError, place: Place) -> Exception:
+    """A link where there was none a moment ago leads who knows where."""
+    return PathNotAllowed(place.path) if error.errno in LINK_ERRORS else error
 
 
 def _make_folders(place: Place) -> int:
@@ -158,11 +223,9 @@ def _make_folders(place: Place) -> int:
         try:
             deeper = _enter_or_make(folder, name)
         except OSError as error:
-            if error.errno in LINK_ERRORS:
-                raise PathNotAllowed(place.path) from None
-            raise
+            raise _without_links(error, place) from None
         finally:
-            os.close(folder)
+            release(folder)
         folder = deeper
     return folder
 
@@ -170,83 +233,8 @@ def _make_folders(place: Place) -> int:
 def _enter_or_make(folder: int, name: str) -> int:
     with suppress(FileExistsError):
         os.mkdir(name, dir_fd=folder)
+        os.fsync(folder)  # a file cannot be durable in a folder that is not
     return open_beneath(folder, (name,), DIRECTORY)
-
-
-def _put(folder: int, place: Place, data: bytes, before: Content | None) -> tuple[os.stat_result, bool]:
-    name = place.parts[-1]
-    temporary = f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    # A new file gets the mode the umask leaves; one that replaces another stays closed until it has that one's mode.
-    descriptor = os.open(temporary, flags, 0o600 if before else 0o666, dir_fd=folder)
-    try:
-        try:
-            _write_all(descriptor, data)
-            if before is not None:
-                _keep_attributes(folder, name, descriptor, before.status)
-            os.fsync(descriptor)
-            status = os.fstat(descriptor)
-        finally:
-            os.close(descriptor)
-        _require_untouched(folder, place, before)
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=folder)
-        raise
-    return status, _synced(folder)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _keep_attributes(folder: int, name: str, descriptor: int, status: os.stat_result) -> None:
-    """Owner, extended attributes (ACLs are among them) and mode; what the system does not let us keep stays ours."""
-    own = os.fstat(descriptor)
-    if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
-        with suppress(OSError):
-            os.fchown(descriptor, status.st_uid, status.st_gid)
-    if hasattr(os, "listxattr"):
-        _copy_extended_attributes(folder, name, descriptor)
-    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-
-
-def _copy_extended_attributes(folder: int, name: str, descriptor: int) -> None:
-    with suppress(OSError):
-        source = open_beneath(folder, (name,), _READ)
-        try:
-            for attribute in os.listxattr(source):
-                with suppress(OSError):
-                    os.setxattr(descriptor, attribute, os.getxattr(source, attribute))
-        finally:
-            os.close(source)
-
-
-def _require_untouched(folder: int, place: Place, before: Content | None) -> None:
-    """The last look before the rename: the file is still the one that was read."""
-    try:
-        now = os.stat(place.parts[-1], dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        if before is None:
-            return
-        raise FileChanged(f"{place.path} was removed while it was being written. Nothing was changed.") from None
-    if before is None or _version(now) != _version(before.status):
-        raise FileChanged(f"{place.path} was changed by someone else at the same moment. Nothing was changed; read it again.")
-
-
-def _version(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _synced(folder: int) -> bool:
-    try:
-        os.fsync(folder)
-    except OSError:
-        return False
-    return True
 
 
 def create_private(folder: str, name: str) -> int:
@@ -256,4 +244,4 @@ def create_private(folder: str, name: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, flags, 0o600, dir_fd=root)
     finally:
-        os.close(root)
+        release(root)

@@ -22,6 +22,7 @@ from toolwright.workspace.children import Account, find_account
 from toolwright.workspace.environment import child_environment
 from toolwright.workspace.errors import BadPath, NotRegularFile, PathNotAllowed
 from toolwright.workspace.ledger import ReadLedger
+from toolwright.workspace.leftovers import TemporaryFolder
 from toolwright.workspace.limits import in_thread, inline
 from toolwright.workspace.scratch import Scratch
 from toolwright.workspace.trees import Mark, end_tree
@@ -48,7 +49,20 @@ class Workspace:
     """`cwd` and `add_dirs` are the boundary; `env` is what the caller wants children to have beside the harmless defaults;
     `user` is the OS user of children; what the session must put away goes below `state_dir`."""
 
-    __slots__ = ("_account", "_added", "_boundary", "_calls", "_env", "_mark", "_scratch", "_user", "cwd", "home", "reads")
+    __slots__ = (
+        "_account",
+        "_added",
+        "_boundary",
+        "_calls",
+        "_env",
+        "_mark",
+        "_scratch",
+        "_temporaries",
+        "_user",
+        "cwd",
+        "home",
+        "reads",
+    )
 
     def __init__(
         self, cwd: str, *, add_dirs: Sequence[str] = (), env: Mapping[str, str], user: str | None = None, state_dir: str
@@ -64,9 +78,11 @@ class Workspace:
         self._env = dict(env)
         self._user = user
         self._account: Account | None = None
-        self._scratch = Scratch(state_dir)
+        self._temporaries = TemporaryFolder(state_dir)
+        self._temporaries.sweep_now_and_then()
+        self._scratch = Scratch(self._temporaries)
         self._added = (cwd, *add_dirs)
-        self._boundary = Boundary(self._added)
+        self._boundary = Boundary(self._added, self._temporaries)
         self._mark: Mark | None = None
         self._calls = 0
 
@@ -237,7 +253,7 @@ class Workspace:
     def _set_directories(self, directories: Sequence[str]) -> None:
         self._added = tuple(directories)
         scratch = () if self._scratch.path is None else (self._scratch.path,)
-        self._boundary = Boundary((*self._added, *scratch))
+        self._boundary = Boundary((*self._added, *scratch), self._temporaries)
 
     def _open_spill(self) -> tuple[int, str]:
         opened = self._scratch.create_file("output")

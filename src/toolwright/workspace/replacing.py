@@ -1,0 +1,246 @@
+"""Put new content in a file's place in one step, durably, and never over something that nobody has looked at.
+
+The content is written beside the file, made durable, and trades places with it. What comes out in the trade must be what the
+change was based on; if somebody wrote in between, their file goes back. A failure or a kill at any moment leaves the old file
+or the new one. It knows an open folder, not the boundary; everything here blocks.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from toolwright.workspace.beneath import LINK_ERRORS, release
+from toolwright.workspace.errors import FileChanged
+from toolwright.workspace.leftovers import TemporaryFolder, temporary_name
+from toolwright.workspace.renaming import exchange, rename_new
+
+if TYPE_CHECKING:
+    from toolwright.workspace.boundary import Place
+    from toolwright.workspace.files import Content
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_SET_IDS = stat.S_ISUID | stat.S_ISGID
+_NOT_FOR_US = frozenset({errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOTSUP, errno.ENODATA})
+
+
+class Replacement:
+    """One file's new content on its way into place. `mode` is the file's new one, if it is not to keep its own."""
+
+    def __init__(self, folder: int, place: Place, before: Content | None, mode: int | None = None) -> None:
+        self._folder = folder
+        self._place = place
+        self._name = place.parts[-1]
+        self._before = before
+        self._mode = mode
+        self._temporary = temporary_name()
+        self._disposable = True
+        self._certain = True
+
+    def put(self, data: bytes, temporaries: TemporaryFolder | None) -> tuple[os.stat_result, bool]:
+        """The new file, and whether the disk has confirmed it. An exception means that the old one stands."""
+        if self._before is not None:
+            self._require_writable()
+        unfinished = os.path.join(os.path.dirname(self._place.path), self._temporary)
+        note = temporaries.announce(unfinished) if temporaries else None
+        try:
+            status = self._fill(data)
+            self._install(status)
+        except OSError as error:
+            error.filename, error.filename2 = self._place.path, None  # the temporary name would only puzzle
+            raise
+        finally:
+            if self._discard_temporary() and temporaries:
+                temporaries.withdraw(note)
+        return status, synced(self._folder) and self._certain
+
+    def _require_writable(self) -> None:
+        """Renaming would not ask, but a file that was made read-only is not to be changed."""
+        if not os.access(self._name, os.W_OK, dir_fd=self._folder, effective_ids=True):
+            raise PermissionError(errno.EACCES, "Permission denied: the file is write-protected", self._place.path)
+
+    def _fill(self, data: bytes) -> os.stat_result:
+        # A new file gets the mode the umask leaves; one that replaces another stays closed until it has that one's mode.
+        closed = self._before is not None or self._mode is not None
+        descriptor = os.open(self._temporary, _CREATE, 0o600 if closed else 0o666, dir_fd=self._folder)
+        try:
+            _write_all(descriptor, data)
+            if self._before is not None:
+                _keep_attributes(self._folder, self._name, descriptor, self._before.status)
+            if self._mode is not None:
+                os.fchmod(descriptor, self._mode)
+            os.fsync(descriptor)
+            return os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _install(self, status: os.stat_result) -> None:
+        try:
+            if self._before is None:
+                rename_new(self._folder, self._temporary, self._name)
+            else:
+                self._trade_places(self._before, status)
+        except FileExistsError:
+            raise FileChanged(f"{self._place.path} was made by someone else at the same moment. Nothing was changed.") from None
+        except FileNotFoundError:
+            raise _removed(self._place) from None
+        except OSError:
+            if not self._is_in_place(status):
+                raise
+            self._certain = False  # a failure was reported, but the rename has taken place
+
+    def _trade_places(self, before: Content, status: os.stat_result) -> None:
+        require_untouched(self._folder, self._place, before)  # cheaper than trading there and back
+        if not exchange(self._folder, self._temporary, self._name):
+            os.rename(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+            return
+        try:
+            unchanged = _holds(self._folder, self._temporary, before.data)
+        except BaseException:
+            self._trade_back(status)
+            raise
+        if not unchanged:
+            self._trade_back(status)
+            raise _changed(self._place)
+
+    def _trade_back(self, status: os.stat_result) -> None:
+        """Put back what came out. If it is not ours that comes out then, somebody wrote once more: theirs goes back in turn."""
+        placed = status.st_ino
+        try:
+            while True:
+                returning = self._inode(self._temporary)
+                if not exchange(self._folder, self._temporary, self._name):
+                    break
+                if self._inode(self._temporary) == placed:
+                    return
+                placed = returning
+        except OSError:
+            pass
+        self._disposable = False  # unless the next line works, it is the only copy of what somebody wrote
+        os.rename(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+
+    def _is_in_place(self, status: os.stat_result) -> bool:
+        try:
+            return self._inode(self._name) == status.st_ino
+        except OSError:
+            return False
+
+    def _inode(self, name: str) -> int:
+        return os.stat(name, dir_fd=self._folder, follow_symlinks=False).st_ino
+
+    def _discard_temporary(self) -> bool:
+        """Remove what has the temporary name; whether nothing is left to care for."""
+        if not self._disposable:
+            return True
+        try:
+            os.unlink(self._temporary, dir_fd=self._folder)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+
+def require_untouched(folder: int, place: Place, before: Content | None) -> None:
+    """Refuse if the file is not the one that was read, as far as its entry tells."""
+    try:
+        now = os.stat(place.parts[-1], dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        if before is None:
+            return
+        raise _removed(place) from None
+    if before is None or _version(now) != _version(before.status):
+        raise _changed(place)
+
+
+def synced(folder: int) -> bool:
+    """Make a folder's entries durable; False if that failed (trying again would tell nothing)."""
+    try:
+        os.fsync(folder)
+    except OSError:
+        return False
+    return True
+
+
+def _version(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _changed(place: Place) -> FileChanged:
+    return FileChanged(f"{place.path} was changed by someone else at the same moment. Nothing was changed; read it again.")
+
+
+def _removed(place: Place) -> FileChanged:
+    return FileChanged(f"{place.path} was removed while it was being written. Nothing was changed.")
+
+
+def _holds(folder: int, name: str, data: bytes) -> bool:
+    """Whether a file has exactly this content; times are too coarse to tell. What is no regular file has not."""
+    try:
+        descriptor = os.open(name, _LOOK, dir_fd=folder)
+    except OSError as error:
+        if error.errno in LINK_ERRORS:
+            return False
+        raise
+    try:
+        status = os.fstat(descriptor)
+        return stat.S_ISREG(status.st_mode) and status.st_size == len(data) and _read(descriptor, len(data) + 1) == data
+    finally:
+        release(descriptor)
+
+
+def _read(descriptor: int, most: int) -> bytes:
+    pieces = []
+    while most and (piece := os.read(descriptor, most)):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.write(descriptor, view)
+        if not written:
+            raise OSError(errno.EIO, "the disk takes nothing more")
+        view = view[written:]
+
+
+def _keep_attributes(folder: int, name: str, descriptor: int, wanted: os.stat_result) -> None:
+    """Owner, extended attributes (ACLs are among them) and mode; what the system does not let us keep stays ours."""
+    own, mode = os.fstat(descriptor), stat.S_IMODE(wanted.st_mode)
+    if (own.st_uid, own.st_gid) != (wanted.st_uid, wanted.st_gid):
+        with _what_is_allowed():
+            os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
+            own = wanted
+        if own is not wanted:
+            mode &= ~_SET_IDS  # what ran as its owner must not come to run as us
+    if hasattr(os, "listxattr"):
+        _copy_extended_attributes(folder, name, descriptor)
+    os.fchmod(descriptor, mode)
+
+
+def _copy_extended_attributes(folder: int, name: str, descriptor: int) -> None:
+    source = os.open(name, _LOOK, dir_fd=folder)
+    try:
+        with _what_is_allowed():
+            for attribute in os.listxattr(source):
+                with _what_is_allowed():
+                    os.setxattr(descriptor, attribute, os.getxattr(source, attribute))
+    finally:
+        release(source)
+
+
+@contextmanager
+def _what_is_allowed() -> Iterator[None]:
+    """Pass over what we may not do, or this disk cannot; a real failure is not passed over."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NOT_FOR_US:
+            raise

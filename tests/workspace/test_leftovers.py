@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support_tools import make_workspace
+from toolwright.workspace.leftovers import FOREIGN_PATIENCE, Owner, TemporaryFolder, temporary_name
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def ended() -> Owner:
+    """A process that is no more."""
+    text = "from toolwright.workspace.leftovers import Owner; o = Owner.this_process(); print(o.namespace, o.pid, o.started)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    return Owner(*map(int, done.stdout.split()))
+
+
+def temporaries(tmp_path: Path) -> TemporaryFolder:
+    return TemporaryFolder(str(tmp_path / "state"))
+
+
+def unfinished(tmp_path: Path, owner: Owner) -> tuple[Path, Path]:
+    """A file that `owner` did not finish, and the note of it."""
+    file = tmp_path / temporary_name()
+    file.write_bytes(b"half")
+    folder = Path(temporaries(tmp_path).path)
+    folder.mkdir(parents=True, exist_ok=True)
+    note = folder / owner.new_name("write")
+    note.symlink_to(file)
+    return file, note
+
+
+def test_what_a_living_process_has_not_finished_stays(tmp_path: Path) -> None:
+    file, note = unfinished(tmp_path, Owner.this_process())
+    temporaries(tmp_path).sweep()
+    assert file.exists()
+    assert note.is_symlink()
+
+
+def test_what_an_ended_process_left_goes(tmp_path: Path, ended: Owner) -> None:
+    file, note = unfinished(tmp_path, ended)
+    scratch = Path(temporaries(tmp_path).path) / ended.new_name("scratch")
+    scratch.mkdir()
+    (scratch / "output-1.txt").write_bytes(b"long")
+    temporaries(tmp_path).sweep()
+    assert not file.exists()
+    assert not note.is_symlink()
+    assert not scratch.exists()
+
+
+def test_a_new_process_of_the_same_number_is_another_one(tmp_path: Path) -> None:
+    own = Owner.this_process()
+    file, _ = unfinished(tmp_path, Owner(own.namespace, own.pid, own.started - 1))
+    temporaries(tmp_path).sweep()
+    assert not file.exists()
+
+
+def test_a_process_of_another_container_is_given_time(tmp_path: Path) -> None:
+    foreign = Owner(1, 1, 1)
+    young, _ = unfinished(tmp_path, foreign)
+    old, note = unfinished(tmp_path, foreign)
+    long_ago = time.time() - FOREIGN_PATIENCE - 10
+    os.utime(note, (long_ago, long_ago), follow_symlinks=False)
+    temporaries(tmp_path).sweep()
+    assert young.exists()
+    assert not old.exists()
+
+
+def test_a_forged_note_removes_nothing_but_temporary_files_of_ours(tmp_path: Path, ended: Owner) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"x")
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / ".toolwright-0123456789abcdef.tmp").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("real")
+    folder = Path(temporaries(tmp_path).path)
+    folder.mkdir(parents=True)
+    for target in (precious, tmp_path / "link/.toolwright-0123456789abcdef.tmp", tmp_path, "/nothing/at/all"):
+        (folder / ended.new_name("write")).symlink_to(target)
+    (folder / "somebody-elses").write_bytes(b"x")
+    temporaries(tmp_path).sweep()
+    assert precious.exists()
+    assert (tmp_path / "real/.toolwright-0123456789abcdef.tmp").exists()
+    assert (folder / "somebody-elses").exists()
+
+
+def test_a_write_leaves_no_note_and_its_folder_is_private(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        note = temporaries(tmp_path).announce("/somewhere")
+    finally:
+        os.umask(old)
+    assert note is not None
+    folder = Path(note).parent
+    assert [folder.stat().st_mode & 0o777, folder.parent.stat().st_mode & 0o777] == [0o700, 0o700]
+    temporaries(tmp_path).withdraw(note)
+    assert os.listdir(folder) == []
+
+
+async def test_a_write_goes_on_where_no_note_can_be_made(tmp_path: Path) -> None:
+    (tmp_path / "state").write_bytes(b"a file, no folder")
+    workspace = make_workspace(tmp_path)
+    await workspace.replace_file("new", lambda before: b"content")
+    assert (tmp_path / "ws/new").read_bytes() == b"content"
+
+
+async def test_spilled_output_of_a_killed_session_goes_when_the_next_one_starts(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    program = (
+        "import anyio, os, sys\n"
+        "from toolwright.workspace import Workspace\n"
+        "workspace = Workspace(sys.argv[1] + '/ws', env={}, state_dir=sys.argv[1] + '/state')\n"
+        "result = anyio.run(workspace.run_command, 'head -c 100000 /dev/zero')\n"
+        "print(result.output.saved_to, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False)
+    saved = Path(done.stdout.strip())
+    assert saved.exists()
+    assert saved.stat().st_mode & 0o777 == 0o600
+    make_workspace(tmp_path)
+    assert not saved.parent.exists()

@@ -1,0 +1,119 @@
+"""Somebody else writes at the worst moment: between our last look and the rename."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolwright.workspace import FileChanged, renaming, replacing
+from toolwright.workspace.boundary import Boundary
+from toolwright.workspace.files import replace
+
+OURS, OLD, THEIRS = b"ours", b"old!", b"them"
+
+
+def in_place(file: Path) -> None:
+    """The same size, the same time: only the bytes tell."""
+    status = file.stat()
+    file.write_bytes(THEIRS)
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def by_rename(file: Path) -> None:
+    other = file.with_name("other")
+    other.write_bytes(THEIRS)
+    other.rename(file)
+
+
+def by_link(file: Path) -> None:
+    file.with_name("target").write_bytes(THEIRS)
+    file.unlink()
+    file.symlink_to("target")
+
+
+@pytest.mark.parametrize("write", [in_place, by_rename, by_link])
+def test_a_write_in_the_last_moment_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(OLD)
+    before_exchange(monkeypatch, lambda number: write(file) if number == 1 else None)
+    with pytest.raises(FileChanged, match="by someone else"):
+        replace(Boundary([str(tmp_path)]), str(file), lambda before: OURS, limit=100)
+    assert file.read_bytes() == THEIRS
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".toolwright")]
+
+
+def test_of_several_writes_in_the_last_moment_the_last_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(OLD)
+
+    def write(number: int) -> None:
+        other = tmp_path / "other"
+        other.write_bytes(b"them %d" % number)
+        other.rename(file)
+
+    before_exchange(monkeypatch, lambda number: write(number) if number <= 3 else None)
+    with pytest.raises(FileChanged):
+        replace(Boundary([str(tmp_path)]), str(file), lambda before: OURS, limit=100)
+    assert file.read_bytes() == b"them 3"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_file_made_in_the_last_moment_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+
+    def late(folder: int, source: str, target: str) -> None:
+        file.write_bytes(THEIRS)
+        renaming.rename_new(folder, source, target)
+
+    for plain in (False, True):
+        monkeypatch.setattr(replacing, "rename_new", late)
+        if plain:
+            monkeypatch.setattr(renaming, "_renameat2", lambda: None)
+        with pytest.raises(FileChanged, match="made by someone else"):
+            replace(Boundary([str(tmp_path)]), str(file), lambda before: OURS, limit=100)
+        assert file.read_bytes() == THEIRS
+        assert os.listdir(tmp_path) == ["file"]
+        file.unlink()
+
+
+def test_a_file_removed_in_the_last_moment_stays_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(OLD)
+    before_exchange(monkeypatch, lambda number: file.unlink())
+    with pytest.raises(FileChanged, match="removed"):
+        replace(Boundary([str(tmp_path)]), str(file), lambda before: OURS, limit=100)
+    assert os.listdir(tmp_path) == []
+
+
+def test_errors_name_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+    name = "x" * 255
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / name).write_bytes(OLD)
+
+    def remove_the_folder(before: object) -> bytes:
+        (tmp_path / "folder" / name).unlink()
+        (tmp_path / "folder").rmdir()
+        (tmp_path / "folder").write_bytes(b"")
+        return OURS
+
+    with pytest.raises(OSError, match="folder") as caught:
+        replace(Boundary([str(tmp_path)]), str(tmp_path / "folder" / name), remove_the_folder, limit=100)
+    assert ".toolwright" not in str(caught.value)
+
+
+def before_exchange(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], None]) -> None:
+    """Act right before names are traded; `act` is told how often that was."""
+    count = 0
+
+    def late(folder: int, one: str, other: str) -> bool:
+        nonlocal count
+        count += 1
+        act(count)
+        return renaming.exchange(folder, one, other)
+
+    monkeypatch.setattr(replacing, "exchange", late)
