@@ -75,12 +75,12 @@ async def test_any_common_encoding_is_shown_as_text(tmp_path: Path, data: bytes,
 async def test_empty_binary_and_relative_files_are_explained(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     (tmp_path / "ws/empty").touch()
-    (tmp_path / "ws/image").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (tmp_path / "ws/archive").write_bytes(b"PK\x03\x04\x14\0\0\0\x08\0")
     (tmp_path / "ws/text").write_text("hi\n")
     assert "exists and is empty" in await text_of("Read", workspace, file_path=str(tmp_path / "ws/empty"))
-    described = await text_of("Read", workspace, file_path=str(tmp_path / "ws/image"))
-    assert "no text but PNG image: 16 bytes, beginning 89 50 4e 47" in described
-    assert await text_of("Read", workspace, file_path="image", encoding="base64") == "iVBORw0KGgoAAAANSUhEUg=="
+    described = await text_of("Read", workspace, file_path=str(tmp_path / "ws/archive"))
+    assert "no text but ZIP archive (or a format built on it): 10 bytes, beginning 50 4b 03 04" in described
+    assert await text_of("Read", workspace, file_path=f"{tmp_path}/ws/archive", encoding="base64") == "UEsDBBQAAAAIAA=="
     assert await text_of("Read", workspace, file_path="text") == f"1\thi\n\n[relative path: this is {tmp_path}/ws/text]"
 
 

@@ -1,51 +1,50 @@
-"""Read: show a text file with line numbers, a window at a time."""
+"""Read: show a file. Text comes as numbered lines, a window at a time; pictures and documents as what a model can look at.
+
+What a file is, its content decides (`media.kinds`), not its name. `READERS` says who shows what is not shown as lines.
+"""
 
 from __future__ import annotations
 
+import base64
 import difflib
 import os
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.media import documents, images
+from toolwright.tools.media.kinds import HEAD_BYTES, Kind, misleading_name, shown_kind
+from toolwright.tools.numbered import show_binary, show_lines, with_notice
 from toolwright.tools.pages import LONGEST_LINE, Binary, Page, read_page
-from toolwright.workspace import NotRegularFile, OpenFile, WorkspaceError
+from toolwright.tools.sights import Reader, Whole
+from toolwright.workspace import FileTooLarge, NotRegularFile, OpenFile, WorkspaceError
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
 
 DEFAULT_LINES = 2000
-MOST_CHARACTERS = 256 * 1024
 MOST_BASE64_BYTES = 256 * 1024
-_numbered = "%d\t%s".__mod__
-_SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "PNG image"),
-    (b"\xff\xd8\xff", "JPEG image"),
-    (b"GIF8", "GIF image"),
-    (b"%PDF-", "PDF document"),
-    (b"PK\x03\x04", "ZIP archive (or a format built on it)"),
-    (b"\x1f\x8b", "gzip data"),
-    (b"\x7fELF", "ELF program"),
-    (b"SQLite format 3\0", "SQLite database"),
-)
 
 
 class ReadInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file_path: Annotated[str, Meta(description="Absolute path of the file")]
     offset: Annotated[int, Meta(ge=0, description="Number of the first line to show, from 1")] = 1
     limit: Annotated[int, Meta(ge=1, description="How many lines to show")] = DEFAULT_LINES
+    pages: Annotated[str | None, Meta(description='Pages of a PDF, such as "1-5"')] = None
     encoding: Annotated[Literal["utf-8", "base64"], Meta(description="base64: the bytes of a binary file")] = "utf-8"
 
 
 class Read(BuiltinTool):
     name = "Read"
     description = (
-        "Reads a text file. Each line comes as its number, a tab and its text. Shows up to "
+        "Reads a file. Each line of a text comes as its number, a tab and its text. Shows up to "
         f"{DEFAULT_LINES} lines from the start; page through longer files with offset and limit. Lines over {LONGEST_LINE} "
-        "characters are cut and marked. Several files can be read at once by several calls in one turn. "
+        "characters are cut and marked. Images and PDFs are shown (a PDF of more than "
+        f"{documents.MOST_PAGES_UNASKED} pages needs pages). Several files can be read at once by several calls in one turn. "
         "A file must be read before it is edited or overwritten. For folders use Glob or ls."
     )
     Input = ReadInput
@@ -58,87 +57,83 @@ class Read(BuiltinTool):
     async def perform(self, parsed: ReadInput, context: ToolContext) -> ToolOutput:
         workspace = context.workspace
         try:
-            if parsed.encoding == "base64":
-                return await _read_base64(parsed, workspace)
-            page = await workspace.with_file(parsed.file_path, lambda file: _read(file, parsed, workspace))
+            sight = await workspace.with_file(parsed.file_path, lambda file: _look(file, parsed, workspace))
         except FileNotFoundError:
             raise ToolFailure(await missing_file(parsed.file_path, workspace)) from None
         except NotRegularFile as error:
             raise ToolFailure(f"{error} {_advice(error.kind)}") from None
-        shown = _show_binary(page) if isinstance(page, Binary) else _show(page)
-        return shown if parsed.file_path.startswith("/") else _with_notice(shown, f"relative path: this is {page.path}")
-
-
-def _read(file: OpenFile, parsed: ReadInput, workspace: Workspace) -> Page | Binary:
-    page = read_page(file, max(1, parsed.offset), parsed.limit)
-    workspace.reads.note(file.path, file.status, page.data)
-    return page
-
-
-def _show(page: Page) -> ToolOutput:
-    lines = page.lines
-    if not lines:
-        return ToolOutput(f"[{_nothing_to_show(page)}]", _structured(page, ""))
-    text = "\n".join(map(_numbered, enumerate(lines, page.first)))
-    if len(text) > MOST_CHARACTERS:
-        lines = lines[: max(1, text.count("\n", 0, MOST_CHARACTERS))]
-        text = "\n".join(map(_numbered, enumerate(lines, page.first)))
-    output = ToolOutput(text, _structured(page, "\n".join(lines), len(lines)))
-    last = page.first + len(lines) - 1
-    if page.total == last and page.first == 1:
+        output = await _show(sight)
+        for notice in _notices(sight, parsed):
+            output = with_notice(output, notice)
         return output
-    return _with_notice(output, _where(page, last))
 
 
-def _where(page: Page, last: int) -> str:
-    if page.total is None:
-        return f"lines {page.first}-{last} of a file of {page.size:,} bytes; it goes on: continue with offset={last + 1}"
-    more = f"; continue with offset={last + 1}" if last < page.total else ""
-    return f"lines {page.first}-{last} of {page.total}{more}"
+async def _show_base64(whole: Whole) -> ToolOutput:
+    text = base64.b64encode(whole.data).decode()
+    return ToolOutput(text, {"type": "base64", "file": {"filePath": whole.path, "base64": text, "originalSize": whole.size}})
 
 
-def _nothing_to_show(page: Page) -> str:
-    if page.size == 0:
-        return f"{page.path} exists and is empty"
-    return f"{page.path} has {page.total} lines: offset {page.first} is past its end. Use an offset from 1 to {page.total}"
-
-
-def _structured(page: Page, content: str, lines: int = 0) -> dict[str, Any]:
-    file = {
-        "filePath": page.path,
-        "content": content,
-        "numLines": lines,
-        "startLine": page.first,
-        "totalLines": page.total,
+READERS: Mapping[str, Reader] = MappingProxyType(
+    {
+        "base64": Reader(_show_base64, MOST_BASE64_BYTES, "Cut a piece out of it with head -c or dd through Bash."),
+        "image": Reader(images.show_image, images.LARGEST_FILE, "Scale it down with a program through Bash."),
+        "pdf": Reader(documents.show_pdf, documents.LARGEST_FILE, "Cut pages out of it with a program through Bash."),
     }
-    return {"type": "text", "file": file}
+)
+"""Who shows a file that is not shown as lines."""
+READERS_BY_SUFFIX: Mapping[str, str] = MappingProxyType({})
+"""Texts that are shown by a reader for their name's sake: suffix → key of `READERS`."""
 
 
-def _with_notice(output: ToolOutput, notice: str) -> ToolOutput:
-    return ToolOutput(f"{output.content}\n\n[{notice}]", output.structured, output.is_error)
+def _look(file: OpenFile, parsed: ReadInput, workspace: Workspace) -> Page | Binary | Whole:
+    """Read as much as is shown, and remember which version was seen."""
+    head = os.pread(file.descriptor, HEAD_BYTES, 0)
+    kind = shown_kind(head)
+    reader = _reader(file.path, kind, parsed)
+    sight: Page | Binary | Whole
+    if reader is None:
+        sight = read_page(file, max(1, parsed.offset), parsed.limit)
+    else:
+        sight = Whole(file.path, _all_of(file, READERS[reader]), reader, kind, parsed.pages)
+    workspace.reads.note(file.path, file.status, sight.data)
+    return sight
 
 
-def _show_binary(page: Binary) -> ToolOutput:
-    kind = next((kind for signature, kind in _SIGNATURES if page.sample.startswith(signature)), "binary data")
-    first = page.sample[:32].hex(" ")
-    text = (
-        f"[{page.path} is no text but {kind}: {page.size:,} bytes, beginning {first}. "
-        'Its bytes can be had with encoding="base64", or look at it with a program through Bash]'
-    )
-    return ToolOutput(text, {"type": "binary", "file": {"filePath": page.path, "size": page.size, "kind": kind}})
+def _reader(path: str, kind: Kind | None, parsed: ReadInput) -> str | None:
+    if parsed.encoding == "base64":
+        return "base64"
+    if kind is not None or parsed.offset > 1 or parsed.limit != DEFAULT_LINES:  # who asks for lines gets lines
+        return kind.reader if kind is not None else None
+    return READERS_BY_SUFFIX.get(os.path.splitext(path)[1].lower())
 
 
-async def _read_base64(parsed: ReadInput, workspace: Workspace) -> ToolOutput:
-    import base64
+def _all_of(file: OpenFile, reader: Reader) -> bytes:
+    try:
+        return file.read_all(reader.limit)
+    except FileTooLarge as error:
+        raise ToolFailure(f"{error} {reader.advice}") from None
 
-    def read(file: OpenFile) -> tuple[str, bytes]:
-        data = file.read_all(MOST_BASE64_BYTES)
-        workspace.reads.note(file.path, file.status, data)
-        return file.path, data
 
-    path, data = await workspace.with_file(parsed.file_path, read)
-    text = base64.b64encode(data).decode()
-    return ToolOutput(text, {"type": "base64", "file": {"filePath": path, "base64": text, "originalSize": len(data)}})
+async def _show(sight: Page | Binary | Whole) -> ToolOutput:
+    match sight:
+        case Page():
+            return show_lines(sight)
+        case Binary():
+            return show_binary(sight)
+        case Whole():
+            return await READERS[sight.reader].show(sight)
+
+
+def _notices(sight: Page | Binary | Whole, parsed: ReadInput) -> list[str]:
+    notices = []
+    kind = sight.kind if isinstance(sight, Whole) else None
+    if parsed.encoding != "base64" and not isinstance(sight, Binary) and (misleading := misleading_name(sight.path, kind)):
+        notices.append(misleading)
+    if parsed.pages is not None and (kind is None or kind.reader != "pdf"):
+        notices.append("pages is for PDFs: it was not used")
+    if not parsed.file_path.startswith("/"):
+        notices.append(f"relative path: this is {sight.path}")
+    return notices
 
 
 def _advice(kind: str) -> str:
