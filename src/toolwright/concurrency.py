@@ -24,8 +24,8 @@ class ChannelClosed(Exception):
 class Channel(Generic[T]):
     """A bounded queue with one end that says "no more".
 
-    A slow reader slows the writer down: `put` waits while more than `limit` items are waiting to be taken. After `close`, what is
-    already inside can still be taken; then `get` raises the error given to `close`, or `ChannelClosed`.
+    A slow reader slows the writer down: `put` waits while more than `limit` items are waiting to be taken. After `close`, what
+    is already inside can still be taken; then `get` raises the error given to `close`, or `ChannelClosed`.
     """
 
     __slots__ = ("_changed", "_closed", "_error", "_items", "_limit")
