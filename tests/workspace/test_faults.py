@@ -16,7 +16,9 @@ from support_faults import DURABLE, KILLED, NEW, OLD, REFUSED, UNCONFIRMED, Faul
 from support_tools import make_workspace
 from toolwright.workspace.leftovers import FOLDER_NAME, TemporaryFolder
 
-MEMORY = frozenset({"exit_group", "brk", "mmap", "munmap", "mremap", "mprotect", "futex", "madvise"})
+UNRELATED = frozenset(
+    {"poll", "restart_syscall", "exit_group", "brk", "mmap", "munmap", "mremap", "mprotect", "futex", "madvise"}
+)
 """Calls that have nothing to do with files."""
 RENAMING = frozenset({"rename", "renameat", "link", "linkat", "unlink", "unlinkat", "symlink", "fsync"})
 SPECIAL = {
@@ -123,7 +125,7 @@ def faults(calls: list[str], only: frozenset[str] | None) -> Iterator[str]:
     seen: Counter[str] = Counter()
     for call in calls:
         seen[call] += 1
-        if call in MEMORY or (call == "read" and seen[call] == 1) or (only is not None and call not in only):
+        if call in UNRELATED or (only is not None and call not in only):
             continue
         for effect in ("signal=KILL", "error=EIO", *SPECIAL.get(call, ())):
             yield f"{call}:{effect}:when={seen[call]}"
