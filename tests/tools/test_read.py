@@ -7,6 +7,7 @@ import pytest
 
 from support_tools import call, error_of, make_workspace, open_descriptors, text_of
 from toolwright.tools import pages
+from toolwright.workspace import OpenFile
 
 pytestmark = pytest.mark.anyio
 
@@ -126,13 +127,61 @@ async def test_a_huge_file_costs_what_it_shows(tmp_path: Path) -> None:
     assert "continue with offset=4" in text
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+async def test_a_sparse_file_costs_its_data_and_not_its_size(tmp_path: Path, encoding: str) -> None:
+    workspace = make_workspace(tmp_path)
+    file = tmp_path / "ws/sparse"
+    start = "".join(f"line {n}\n" for n in range(1, 1001)).encode(encoding)
+    with file.open("wb") as stream:
+        stream.write(start)
+        stream.seek(5 << 40)  # no system reads five terabytes of zeros in the time a test has
+        stream.write("\nafter the hole\nlast".encode(encoding).removeprefix(b"\xff\xfe"))
+    output = await call("Read", workspace, file_path=str(file), offset=1000, limit=9)
+    first, hole, after, last, *rest = str(output.content).split("\n")
+    assert (first, after, last) == ("1000\tline 1000", "1002\tafter the hole", "1003\tlast")
+    assert hole.startswith("1001\t" + "\0" * 2000 + " [... about ")
+    assert rest == ["", "[lines 1000-1003 of 1003]"]
+
+
+def test_a_file_that_does_not_tell_its_size_is_read_all_the_same() -> None:
+    descriptor = os.open("/proc/self/status", os.O_RDONLY)
+    try:
+        page = pages.read_page(OpenFile(descriptor, "/proc/self/status", os.fstat(descriptor)), 1, 5)
+        assert isinstance(page, pages.Page)
+        assert page.lines[0].startswith("Name:")
+        assert page.size > 0
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("whole_file_bytes", [100, 1000])
+def test_what_grows_while_it_is_read_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_file_bytes: int) -> None:
+    monkeypatch.setattr(pages, "WHOLE_FILE_BYTES", whole_file_bytes)
+    file = tmp_path / "log"
+    file.write_bytes(b"line\n" * 100)
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        status = os.fstat(descriptor)
+        with file.open("ab") as stream:
+            stream.write(b"more\n" * 900)
+        page = pages.read_page(OpenFile(descriptor, str(file), status), 99, 3)
+        assert isinstance(page, pages.Page)
+        if whole_file_bytes < 500:
+            assert (page.lines, page.total) == (["line", "line"], 100)
+        else:
+            assert (page.lines, page.total) == (["line", "line", "more"], 1000)
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1", "cp1251"])
 async def test_streaming_shows_the_same_as_reading_whole(
     tmp_path: Path, encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = make_workspace(tmp_path)
+    word = "Привет" if encoding == "cp1251" else "größe"
     (tmp_path / "ws/a").write_bytes(
-        "".join(f"zeile {n} größe\r\n" for n in range(1, 3000)).encode(encoding) + "ende".encode(encoding)[-8:]
+        "".join(f"zeile {n} {word}\r\n" for n in range(1, 3000)).encode(encoding) + "ende".encode(encoding)[-8:]
     )
     windows = [(1, 5), (1, 4000), (1500, 3), (2999, 9), (3000, 9), (4000, 2)]
     whole = [await call("Read", workspace, file_path="a", offset=first, limit=count) for first, count in windows]

@@ -42,7 +42,10 @@ def test_aliases_lead_to_the_canonical_name(alias: str, name: str) -> None:
     ("fields", "issue"),
     [
         ({}, "The required parameter `file_path` is missing"),
-        ({"file_path": "a", "x": 1}, "An unexpected parameter `x` was provided (known: file_path, offset, limit, pages, encoding)"),
+        (
+            {"file_path": "a", "x": 1},
+            "An unexpected parameter `x` was provided (known: file_path, offset, limit, pages, encoding)",
+        ),
         ({"file_path": "a", "path": "b"}, "An unexpected parameter `path` was provided"),
         ({"file_path": 3}, "The parameter `file_path` does not fit: expected `str`, got `int`; provided: 3"),
         ({"file_path": "a", "offset": "1"}, "The parameter `offset` does not fit: expected `int`, got `str`; provided: '1'"),

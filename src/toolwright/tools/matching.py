@@ -20,12 +20,10 @@ def find_spans(data: bytes, text: str, format_: TextFormat) -> list[Span]:
         pattern = _pattern(data, text, format_)
     except UnicodeEncodeError:  # what the encoding cannot hold cannot be in the file
         return []
-    width = _width(format_)
-    start = len(format_.mark)
     spans: list[Span] = []
-    position = start
+    position = len(format_.mark)
     while found := pattern.search(data, position):
-        if (found.start() - start) % width:  # between two halves of a character
+        if not format_.is_boundary(data, found.start()):  # between two halves of a character
             position = found.start() + 1
             continue
         spans.append(found.span())
@@ -47,10 +45,6 @@ def replace_spans(data: bytes, spans: Sequence[Span], new: str, format_: TextFor
 def line_of(data: bytes, offset: int, format_: TextFormat) -> int:
     """The number of the line that byte belongs to."""
     return format_.decode(data[:offset]).count("\n") + 1
-
-
-def _width(format_: TextFormat) -> int:
-    return 2 if format_.encoding.startswith("utf-16") else 1
 
 
 def _pattern(data: bytes, text: str, format_: TextFormat) -> re.Pattern[bytes]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from toolwright.workspace import FileTooLarge, OpenFile
 from toolwright.workspace.text import TextFormat, decode_text, detect_format
@@ -15,6 +17,7 @@ WHOLE_FILE_BYTES = 8 * 1024 * 1024
 COUNTED_BYTES = 64 * 1024 * 1024
 """How much of a huge file is looked through after the window, only to tell its number of lines."""
 _SAMPLE = 8192
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +78,24 @@ def _cut_notice(amount: str, number: int) -> str:
     return f" [... {amount} more in this line; to see them: sed -n '{number}p' FILE | cut -c{LONGEST_LINE + 1}- ]"
 
 
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A hole in a sparse file: that many zero bytes, which nobody has to read."""
+
+    length: int
+
+
+Piece: TypeAlias = bytes | Gap
+
+
 def _stream_page(file: OpenFile, first: int, limit: int) -> Page | Binary:
     sample = os.pread(file.descriptor, _SAMPLE, 0)
     format_ = _sample_format(sample)
     if format_ is None:
         return Binary(file.path, file.status.st_size, sample, None)
-    os.lseek(file.descriptor, 0, os.SEEK_SET)
     window = LineWindow(first, limit)
-    total = window.consume(_as_single_bytes(file.chunks(), format_))
-    encoding = "latin-1" if format_.encoding == "latin-1" else "utf-8"
+    total = window.consume(_as_single_bytes(file, format_))
+    encoding = "utf-8" if format_.encoding.startswith("utf-16") else format_.encoding
     lines = [_bounded(line, over, number, encoding) for number, (line, over) in enumerate(window.lines, first)]
     return Page(file.path, file.status.st_size, first, lines, total, format_, None)
 
@@ -91,23 +103,51 @@ def _stream_page(file: OpenFile, first: int, limit: int) -> Page | Binary:
 def _sample_format(sample: bytes) -> TextFormat | None:
     """The sample may end in the middle of a character."""
     formats = (detect_format(sample[: len(sample) - cut]) for cut in range(4))
-    found = [format_ for format_ in formats if format_ is not None]
-    return next((format_ for format_ in found if format_.encoding == "utf-8"), found[0] if found else None)
+    found = sorted((format_ for format_ in formats if format_ is not None), key=_vagueness)
+    return found[0] if found else None
 
 
-def _as_single_bytes(pieces: Iterable[bytes], format_: TextFormat) -> Iterator[bytes]:
-    """The pieces in an encoding where a line feed is one byte."""
+def _vagueness(format_: TextFormat) -> int:
+    """Any bytes at all could be latin-1, and nearly any windows-1252."""
+    return {"utf-8": 0, "windows-1252": 2, "latin-1": 3}.get(format_.encoding, 1)
+
+
+def _as_single_bytes(file: OpenFile, format_: TextFormat) -> Iterator[Piece]:
+    """The content without its mark, in an encoding where a line feed is one byte."""
+    start = len(format_.mark)
     if not format_.encoding.startswith("utf-16"):
-        yield from _without_mark(pieces, format_.mark)
+        yield from _pieces(file, start)
         return
     decoder = codecs.getincrementaldecoder(format_.encoding)("replace")
-    for piece in _without_mark(pieces, format_.mark):
-        yield decoder.decode(piece).encode("utf-8", "backslashreplace")
+    for piece in _pieces(file, start):
+        if isinstance(piece, Gap):  # begins and ends between two characters, as whole blocks do
+            yield Gap(piece.length // 2)
+        else:
+            yield decoder.decode(piece).encode("utf-8", "backslashreplace")
 
 
-def _without_mark(pieces: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
-    for number, piece in enumerate(pieces):
-        yield piece[len(mark) :] if number == 0 else piece
+def _pieces(file: OpenFile, position: int) -> Iterator[Piece]:
+    """The content up to the size it had when it was opened: a file that grows as fast as it is read has an end too."""
+    size = file.status.st_size
+    end = size if size > WHOLE_FILE_BYTES else COUNTED_BYTES  # what claims to be small but is not has no size to trust
+    while position < end:
+        data = min(end, _next_data(file.descriptor, position))
+        if data > position:
+            yield Gap(data - position)
+            position = data
+        piece = os.pread(file.descriptor, min(_CHUNK, end - position), position)
+        if not piece:
+            return
+        yield piece
+        position += len(piece)
+
+
+def _next_data(descriptor: int, position: int) -> int:
+    """Where the file goes on with something other than a hole; here, where the system cannot tell."""
+    try:
+        return os.lseek(descriptor, position, os.SEEK_DATA)
+    except OSError as error:
+        return max(position, os.fstat(descriptor).st_size) if error.errno == errno.ENXIO else position
 
 
 def _bounded(line: bytes, over: int, number: int, encoding: str) -> str:
@@ -133,10 +173,14 @@ class LineWindow:
         self.lines: list[tuple[bytes, int]] = []
         """The lines, and how many bytes of each were left out."""
 
-    def consume(self, pieces: Iterable[bytes]) -> int | None:
+    def consume(self, pieces: Iterable[Piece]) -> int | None:
         """Read on until the window is full and the lines are counted; returns their number, or None if that takes too long."""
         ending, after_window = b"", 0
         for piece in pieces:
+            if isinstance(piece, Gap):
+                ending = b"\0"
+                self._take_gap(piece.length)
+                continue
             position = self._skip(piece)
             while position < len(piece) and not self._full:
                 position = self._take(piece, position)
@@ -179,6 +223,13 @@ class LineWindow:
             return len(piece)
         self._end_line()
         return end + 1
+
+    def _take_gap(self, length: int) -> None:
+        """Zeros without a line feed: the line goes on."""
+        if self._number >= self._first and not self._full:
+            room = self._LINE_BYTES - len(self._line)
+            self._line += bytes(min(length, room))
+            self._over += max(0, length - room)
 
     def _end_line(self) -> None:
         if self._number >= self._first and not self._full:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,6 +80,8 @@ def _nameless_file(data: bytes) -> Iterator[int]:
 def _open_nameless() -> int:
     if hasattr(os, "memfd_create"):
         return os.memfd_create("toolwright", os.MFD_CLOEXEC)
+    import tempfile  # not on Linux, and slow to import
+
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 

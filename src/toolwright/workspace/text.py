@@ -1,7 +1,8 @@
 """What kind of text some bytes are, and how to turn them into text and back without losing any.
 
-Encodings: UTF-8 and UTF-16 (with or without byte order mark), and latin-1 for what is neither. Bytes that are no text have no
-format. It knows no files.
+Encodings: UTF-8 and UTF-16 (with or without byte order mark); for what is neither, one of the old encodings if the package
+chardetng-py is there to recognise it, else windows-1252 or latin-1. Only an encoding that gives back every byte is chosen.
+Bytes that are no text have no format. It knows no files.
 """
 
 from __future__ import annotations
@@ -17,6 +18,20 @@ _MARKS = (
 _SAMPLE = 8192
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\b\x1b")
 _CONTROLS = bytes(code for code in range(32) if code not in _TEXT_CONTROLS)
+_ASCII = bytes(range(128))
+_RECOGNISED = 256 * 1024
+"""How many bytes are looked at to recognise an old encoding, from the first that is not ASCII on."""
+_CODECS = {
+    "shift_jis": "cp932",
+    "euc-kr": "cp949",
+    "big5": "big5hkscs",
+    "iso-8859-8-i": "iso-8859-8",
+    "windows-874": "cp874",
+    "macintosh": "mac-roman",
+    "x-mac-cyrillic": "mac-cyrillic",
+}
+"""The web's names of encodings → Python's, where they differ."""
+_MULTIBYTE = frozenset({"cp932", "euc-jp", "cp949", "big5hkscs", "gbk", "gb18030"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +48,15 @@ class TextFormat:
     def encode(self, text: str) -> bytes:
         """Bytes without the mark. Raises UnicodeEncodeError for what the encoding cannot hold."""
         return text.encode(self.encoding)
+
+    def is_boundary(self, data: bytes, offset: int) -> bool:
+        """Whether no character of `data` lies across this place."""
+        if self.encoding.startswith("utf-16"):
+            return (offset - len(self.mark)) % 2 == 0
+        if self.encoding not in _MULTIBYTE:
+            return True
+        line = data.rfind(b"\n", 0, offset) + 1  # a line feed is never the second byte of a character
+        return _decodes(data[line:offset], self.encoding)
 
     def describe(self) -> str:
         return f"{self.encoding} with BOM" if self.mark else self.encoding
@@ -51,7 +75,7 @@ def detect_format(data: bytes) -> TextFormat | None:
     try:
         data.decode()
     except UnicodeDecodeError:
-        return _damaged_or_latin(data)
+        return _damaged_or_old(data)
     return UTF8
 
 
@@ -77,14 +101,49 @@ def _unmarked_utf16(sample: bytes) -> TextFormat | None:
     return None
 
 
-def _damaged_or_latin(data: bytes) -> TextFormat | None:
+def _damaged_or_old(data: bytes) -> TextFormat | None:
     sample = data[:_SAMPLE]
     if len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) // 20:
         return None
     text = data.decode("utf-8", "surrogateescape")
-    foreign = sum(1 for character in text if "\udc80" <= character <= "\udcff")
-    valid = sum(1 for character in text if character > "\x7f") - foreign
-    return UTF8 if valid > foreign else TextFormat("latin-1")
+    foreign = len(text) - len(data.decode("utf-8", "ignore"))
+    valid = len(text) - len(text.encode("ascii", "ignore")) - foreign
+    return UTF8 if valid > foreign else TextFormat(_old_encoding(data))
+
+
+def _old_encoding(data: bytes) -> str:
+    """Never one that would lose a byte on the way to text and back; latin-1, which cannot, if it says the same."""
+    plain = data.decode("latin-1")
+    for encoding in (_recognised(data), "windows-1252"):
+        try:
+            text = data.decode(encoding)
+            survives = text.encode(encoding) == data
+        except (UnicodeError, LookupError):
+            continue
+        if survives:
+            return "latin-1" if text == plain else encoding
+    return "latin-1"
+
+
+def _recognised(data: bytes) -> str:
+    """What chardetng makes of it; windows-1252 if it is not installed."""
+    try:
+        from chardetng_py.detector import EncodingDetector  # of the extra "media"
+    except ImportError:
+        return "windows-1252"
+    start = len(data) - len(data.lstrip(_ASCII))
+    detector = EncodingDetector()
+    detector.feed(data[max(0, start - 100) : start + _RECOGNISED], last=True)
+    name: str = detector.guess(tld=None, allow_utf8=False).lower()
+    return _CODECS.get(name, name)
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def uses_crlf(text: str) -> bool:
