@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -34,3 +35,29 @@ def test_the_ledger_forgets_rather_than_grow(tmp_path: Path) -> None:
     assert len(ledger) == 4096
     assert ledger.knowledge("0", tmp_path.stat(), b"") is Knowledge.UNREAD
     assert ledger.knowledge("4999", tmp_path.stat(), b"") is Knowledge.CURRENT
+
+
+def test_what_was_learnt_is_told_once_and_can_be_restored(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"one")
+    ledger = ReadLedger()
+    ledger.note("whole", file.stat(), b"one")
+    ledger.note("part", file.stat(), None)
+    rows = json.loads(json.dumps(ledger.take_news()))
+    ledger.note("whole", file.stat(), b"one")
+    assert ledger.take_news() == []
+    later = ReadLedger()
+    later.restore(rows)
+    assert later.take_news() == []
+    assert later.knowledge("whole", file.stat(), b"one") is Knowledge.CURRENT
+    assert later.knowledge("whole", file.stat(), b"two") is Knowledge.STALE
+    assert later.knowledge("part", file.stat(), b"one") is Knowledge.CURRENT
+    later.note("whole", file.stat(), b"two")
+    assert [row["path"] for row in later.take_news()] == ["whole"]
+
+
+def test_rows_that_cannot_be_understood_are_passed_over(tmp_path: Path) -> None:
+    ledger = ReadLedger()
+    ledger.restore([{}, {"path": "a"}, {"path": 1, "mtimeNs": 1, "size": 1, "sha1": None}])
+    ledger.restore([{"path": "a", "mtimeNs": 1, "size": 1, "sha1": "no"}])
+    assert len(ledger) == 0

@@ -75,6 +75,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     diagnose(options, ground.settings)
     beginning = begin(options, ground.env, ground.cwd)
     workspace = open_workspace(options, ground)
+    workspace.reads.restore(beginning.files_seen)
     functions, structured = own_functions(options), structured_output(options)
     builtins, extra = chosen_builtins(options), (*functions, *([structured] if structured else []))
     toolbox = Toolbox((*builtins, *extra), host.tool_servers)

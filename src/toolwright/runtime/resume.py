@@ -37,6 +37,8 @@ class Beginning:
     source: str = "startup"
     used_ids: set[str] = field(default_factory=set)
     """Of answers and calls that the transcript holds."""
+    files_seen: list[dict[str, Any]] = field(default_factory=list)
+    """Versions of files, for the workspace to know again."""
 
 
 def begin(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Beginning:
@@ -67,7 +69,7 @@ def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str,
         check_dropped(transcript.messages[len(messages) :], options.resume_drops_turn)
     journal = open_journal(path, path.stem, cwd, env, last_uuid)
     history = History(HistoryMessage(each.role, each.content) for each in messages)
-    return Beginning(path.stem, journal, history, "resume", used_ids(transcript))
+    return Beginning(path.stem, journal, history, "resume", used_ids(transcript), transcript.files_seen_in(messages))
 
 
 def used_ids(transcript: Transcript) -> set[str]:

@@ -252,7 +252,10 @@ class Turn:
         self._results[call.id] = block
         self._user_frames += 1
         structured = for_programs(output)
-        conversation.journal.user([block], uuid=uuid, tool_use_result=structured)
+        with conversation.journal.batch():
+            conversation.journal.user([block], uuid=uuid, tool_use_result=structured)
+            for seen in conversation.runner.workspace.reads.take_news():
+                conversation.journal.read_state(call.id, **seen)
         await conversation.emit(frames.tool_result(block, session_id=conversation.session_id, uuid=uuid, structured=structured))
 
     def _close_results(self) -> None:

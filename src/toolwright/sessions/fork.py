@@ -11,6 +11,7 @@ from toolwright.types import OptionsError
 
 from .encoding import encode_line
 from .lines import is_in_chain, read_lines
+from .load import is_read_state
 from .paths import checked_session_id
 from .private_files import create, read
 
@@ -33,6 +34,8 @@ def fork(
     new_id = checked_session_id(session_id) if session_id else new_uuid()
     entries, _ = read_lines(read(source))
     lines = [encode_line(entry) for entry in _copies(_up_to(entries, up_to), new_id, source.stem)]
+    # Whether the copy has the call that learnt it is found out when the copy is loaded.
+    lines += [encode_line({**entry, "sessionId": new_id}) for entry in entries if is_read_state(entry)]
     heading = title or _title(entries)
     if heading:
         lines.append(encode_line({"type": "custom-title", "customTitle": heading, "sessionId": new_id}))

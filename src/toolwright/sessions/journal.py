@@ -23,6 +23,9 @@ from .private_files import append
 SYNTHETIC_MODEL = "<synthetic>"
 """The model of messages that no model wrote, such as an API error shown as an answer; they are not part of the history."""
 
+READ_STATE = "file-read-state"
+"""The type of a line that tells which version of a file a call has seen."""
+
 Content = str | list[dict[str, Any]]
 
 
@@ -95,6 +98,10 @@ class Journal:
     def note(self, type: str, **fields: Any) -> None:
         """A line about the session that is no part of the conversation: custom-title, tag, last-prompt, summary, …"""
         self._put(encode_line({"type": type, **fields, "sessionId": self.session_id}))
+
+    def read_state(self, tool_use_id: str, **fields: Any) -> None:
+        """The version of a file that a call has seen."""
+        self.note(READ_STATE, toolUseId=tool_use_id, **fields)
 
     def append_many(self, entries: Iterable[Mapping[str, Any]]) -> None:
         """Entries that are complete already, in one write. The chain goes on from the last of them that is in it."""

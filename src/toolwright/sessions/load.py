@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .history import Block, LoadedMessage, Spoken, valid_history
-from .journal import SYNTHETIC_MODEL
+from .journal import READ_STATE, SYNTHETIC_MODEL
 from .lines import is_in_chain, read_lines
 from .private_files import read
 
@@ -32,6 +32,13 @@ class Transcript:
     problems: tuple[str, ...] = ()
     message_ids: frozenset[str] = frozenset()
     """The ids of all answers in the file: blocks of one id are one answer, so a new answer must not have one of these."""
+    read_states: tuple[dict[str, Any], ...] = ()
+    """Versions of files that calls have seen, in the order they were."""
+
+    def files_seen_in(self, messages: list[LoadedMessage]) -> list[dict[str, Any]]:
+        """The last version of each file that the calls in these messages have seen."""
+        calls = {block.get("tool_use_id") for message in messages for block in message.content}
+        return list({state["path"]: state for state in self.read_states if state.get("toolUseId") in calls}.values())
 
 
 @dataclass(slots=True)
@@ -93,7 +100,12 @@ def transcript_of(entries: list[dict[str, Any]], problems: list[str] | None = No
         last_uuid=leaf.entry["uuid"],
         problems=(*problems, *mended),
         message_ids=frozenset(node.message_id for node in nodes.values() if node.message_id),
+        read_states=tuple(entry for entry in entries if is_read_state(entry)),
     )
+
+
+def is_read_state(entry: dict[str, Any]) -> bool:
+    return entry.get("type") == READ_STATE and isinstance(entry.get("path"), str) and isinstance(entry.get("toolUseId"), str)
 
 
 def _nodes(entries: list[dict[str, Any]]) -> dict[str, _Node]:
