@@ -51,7 +51,6 @@ SESSION = "01234567-89ab-4def-8123-456789abcdef"
         ({"mcp_servers": {"x": {"type": "sdk", "name": "x", "instance": 7}}}, "instance"),
         ({"permission_prompt_tool_name": "mcp__x__ask"}, "use can_use_tool"),
         ({"resume_session_at": SESSION}, "need resume"),
-        ({"enable_file_checkpointing": True}, "not supported in this version"),
     ],
 )
 def test_a_wrong_option_is_refused_before_anything_starts(options: dict[str, Any], said: str, tmp_path: Path) -> None:

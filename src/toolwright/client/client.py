@@ -106,9 +106,14 @@ class ClaudeSDKClient:
         """From the next turn on, use this model; None is the default one."""
         await self._control("set_model", model=model)
 
-    async def rewind_files(self, user_message_id: str) -> None:
-        """Bring the files back to what they were when that user message was sent (`enable_file_checkpointing`)."""
-        await self._control("rewind_files", user_message_id=user_message_id)
+    async def rewind_files(self, user_message_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+        """Bring the files back to what they were when that user message was sent (`enable_file_checkpointing`).
+
+        The answer tells what was done: `filesChanged`, `skippedLinks`, …, and the `undoId` to rewind to in order to take it
+        back. With `dry_run` nothing is changed, and the answer tells what would be.
+        """
+        more = {"dry_run": True} if dry_run else {}
+        return await self._control("rewind_files", user_message_id=user_message_id, **more)
 
     async def get_mcp_status(self) -> McpStatusResponse:
         return cast("McpStatusResponse", await self._control("mcp_status"))

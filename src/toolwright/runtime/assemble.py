@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright.hooks import HookRunner, Scene
 from toolwright.mcp.server import InProcessServer, tool_server_of
@@ -34,6 +34,9 @@ from toolwright.tools.base import Tool
 from toolwright.tools.registry import builtin_tools, canonical_name
 from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
+
+if TYPE_CHECKING:
+    from toolwright.workspace.checkpoints import FileHistory
 
 MOST_RETRIES = 15
 REPLAY_FLAG = "replay-user-messages"
@@ -75,6 +78,8 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     diagnose(options, ground.settings)
     beginning = begin(options, ground.env, ground.cwd)
     workspace = open_workspace(options, ground)
+    if options.enable_file_checkpointing:
+        workspace.history = file_history(ground, beginning.session_id)
     workspace.reads.restore(beginning.files_seen)
     functions, structured = own_functions(options), structured_output(options)
     builtins, extra = chosen_builtins(options), (*functions, *([structured] if structured else []))
@@ -142,6 +147,12 @@ def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
         raise OptionsError(f"add_dirs: {error}") from None
     except CommandNotStarted as error:
         raise OptionsError(f"user: {error}") from None
+
+
+def file_history(ground: Ground, session_id: str) -> FileHistory:
+    from toolwright.workspace.checkpoints import FileHistory  # loaded only for sessions that keep checkpoints
+
+    return FileHistory(str(config_dir(ground.env) / "file-history" / session_id))
 
 
 # hooks

@@ -27,7 +27,6 @@ OUR_HOOK_EVENTS = ("SessionStart", "SessionEnd")
 REFUSED: dict[str, str] = {
     "sandbox": "there is no sandbox in this version, and commands must not run unsandboxed when one was asked for",
     "session_store": "session stores are not supported in this version; transcripts are kept on disk",
-    "enable_file_checkpointing": "file checkpoints are not supported in this version",
     "plugins": "plugins are not supported in this version",
 }
 WITHOUT_EFFECT = ("agents", "skills", "setting_sources", "include_hook_events", "forward_subagent_text", "task_budget")

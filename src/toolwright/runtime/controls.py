@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from toolwright.protocol import frames
 from toolwright.protocol.frames import Frame
 from toolwright.runtime.context_usage import context_usage
+from toolwright.runtime.rewind import rewind
 from toolwright.types import ClaudeSDKError, ControlError, OptionsError, PermissionMode
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ async def set_model(session: LocalSession, request: Frame) -> Frame:
 
 
 async def rewind_files(session: LocalSession, request: Frame) -> Frame:
-    raise ControlError("File rewinding is not enabled.")
+    return await rewind(session.started.conversation.runner.workspace, request)
 
 
 async def mcp_status(session: LocalSession, request: Frame) -> Frame:

@@ -170,6 +170,7 @@ class LocalSession:
         """A message for the record: the model sees it with the next one."""
         conversation = self.started.conversation
         conversation.journal.user(prompt.content, uuid=prompt.uuid)
+        conversation.runner.workspace.mark(prompt.uuid)
         conversation.add_user(prompt.content)
 
     # the end

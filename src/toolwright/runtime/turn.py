@@ -124,6 +124,7 @@ class Turn:
         content = [*self.prompt.content, *(text_block(text) for text in conversation.contexts)]
         self._before_prompt = False
         conversation.journal.user(content, uuid=self.prompt.uuid)
+        conversation.runner.workspace.mark(self.prompt.uuid)
         conversation.add_user(content)
         conversation.contexts.clear()
 

@@ -6,6 +6,8 @@ WorkspaceError
 ├── NotRegularFile     a folder, FIFO, device or socket where a file was expected
 ├── FileTooLarge       more bytes than the operation takes
 ├── FileChanged        somebody else wrote the file in the meantime
+├── CheckpointError    what a file was cannot be kept, or cannot be put back
+├── UnknownPoint       no checkpoint has this id
 ├── CommandNotStarted  the operating system refused to start a process
 └── ProgramMissing     a program that we bring or need is not there
 """
@@ -47,6 +49,18 @@ class FileTooLarge(WorkspaceError):
 
 class FileChanged(WorkspaceError):
     """The file on disk is not the one the caller based its change on."""
+
+
+class CheckpointError(WorkspaceError):
+    """What a file was before a change cannot be kept, or is not there to be put back."""
+
+
+class UnknownPoint(WorkspaceError):
+    """There is no checkpoint of this id."""
+
+    def __init__(self, point: str) -> None:
+        super().__init__(f"No file checkpoint found for message {point}.")
+        self.point = point
 
 
 class CommandNotStarted(WorkspaceError):

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from toolwright.workspace import files, ripgrep, shells
+from toolwright.workspace import files, folders, ripgrep, shells
 from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
 from toolwright.workspace.boundary import Boundary, checked_path, split_path
 from toolwright.workspace.captured import OUTPUT_LIMIT, OutputCollector
 from toolwright.workspace.children import Account, find_account
 from toolwright.workspace.environment import child_environment
-from toolwright.workspace.errors import BadPath, NotRegularFile, PathNotAllowed
-from toolwright.workspace.ledger import ReadLedger
+from toolwright.workspace.errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed
+from toolwright.workspace.ledger import Knowledge, ReadLedger
 from toolwright.workspace.leftovers import TemporaryFolder
 from toolwright.workspace.limits import in_thread, inline
 from toolwright.workspace.scratch import Scratch
 from toolwright.workspace.trees import Mark, end_tree
+
+if TYPE_CHECKING:  # loaded only for sessions that keep checkpoints
+    from toolwright.workspace.checkpoints import FileHistory
+    from toolwright.workspace.rewinding import Count, Rewound
 
 T = TypeVar("T")
 
@@ -60,6 +64,7 @@ class Workspace:
         "_temporaries",
         "_user",
         "cwd",
+        "history",
         "home",
         "reads",
     )
@@ -75,6 +80,8 @@ class Workspace:
         self.cwd = self.home
         """The folder commands start in and relative paths are relative to; a command can move it within the boundary."""
         self.reads = ReadLedger()
+        self.history: FileHistory | None = None
+        """Where files are kept as they were before a change, if they are to be."""
         self._env = dict(env)
         self._user = user
         self._account: Account | None = None
@@ -154,7 +161,8 @@ class Workspace:
         absolute = self.absolute(path)
 
         def work() -> files.Replaced:
-            replaced = files.replace(self._boundary, absolute, change, limit=LARGEST_CHANGE)
+            recording = None if self.history is None else self._recording(self.history)
+            replaced = files.replace(self._boundary, absolute, change, limit=LARGEST_CHANGE, recording=recording)
             self.reads.note(replaced.after.path, replaced.after.status, replaced.after.data)
             return replaced
 
@@ -164,6 +172,46 @@ class Workspace:
         """The names in a folder."""
         absolute = self.absolute(path)
         return await inline(lambda: files.list_names(self._boundary, absolute))
+
+    async def with_folder(self, path: str, work: Callable[[folders.OpenFolder], T]) -> T:
+        """Open the folder at `path` and let `work` look into it, in a thread."""
+        absolute = self.absolute(path)
+
+        def look() -> T:
+            with folders.opened_folder(self._boundary, absolute) as folder:
+                return work(folder)
+
+        return await in_thread(look, abandon=True)
+
+    # checkpoints
+
+    def mark(self, point: str) -> None:
+        """Changes from now on come after `point` and can be taken back together; without a history this does nothing."""
+        if self.history is not None:
+            self.history.mark(point)
+
+    async def rewind(self, point: str, *, count: Count, undo: str | None) -> Rewound:
+        """Put files back to what they were at `point`; `undo` is the id under which that can be taken back.
+
+        Without one nothing is changed, and the answer says what would be. Raises `UnknownPoint`, `CheckpointError`.
+        """
+        from toolwright.workspace import rewinding  # few sessions do this
+
+        history = self.history
+        if history is None:
+            raise CheckpointError("File rewinding is not enabled.")
+        recording = self._recording(history, whole=True)
+        door = rewinding.Door(self._boundary, history, self.reads, recording, largest=LARGEST_CHANGE, standing_in=self.cwd)
+        if undo is None:
+            return await in_thread(lambda: rewinding.preview(door, point, count=count))
+        return await in_thread(lambda: rewinding.rewind(door, point, undo=undo, count=count))
+
+    def _recording(self, history: FileHistory, *, whole: bool = False) -> files.Recording:
+        def recorded(path: str, before: files.Content | None, after: bytes | None) -> AbstractContextManager[None]:
+            known = before is not None and self.reads.knowledge(path, before.status, before.data) is Knowledge.CURRENT
+            return history.change(path, before, after=after, known=known, whole=whole)
+
+        return recorded
 
     # searching
 
