@@ -58,6 +58,9 @@ class Conversation:
     contexts: list[str] = field(default_factory=list)
     """Texts of hooks that the model is to read with the next prompt."""
 
+    def __post_init__(self) -> None:
+        self.runner.earlier_result = self.result_of
+
     @property
     def model(self) -> ResolvedModel:
         return self.models[0]
@@ -87,6 +90,14 @@ class Conversation:
             chosen = f"{prefix}_{new_uuid()}"
         self.used_ids.add(chosen)
         return chosen
+
+    def result_of(self, tool_use_id: str) -> Any:
+        """What the result of that call says in the history; None if it is not (or no longer) there, or tells of an error."""
+        for message in reversed(self.history):
+            for block in message.content:
+                if block.get("tool_use_id") == tool_use_id and block["type"] == "tool_result":
+                    return None if block.get("is_error") else block.get("content")
+        return None
 
     async def change_models(self, models: list[ResolvedModel]) -> None:
         """Go on with other models. Thinking is signed for the model that thought it, and another would refuse it."""

@@ -20,7 +20,7 @@ from toolwright.permissions import Call
 from toolwright.runtime.gate import Gate, Verdict
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.toolbox import Toolbox
-from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, nothing_hidden
+from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, no_earlier_result, nothing_hidden
 from toolwright.tools.registry import canonical_name
 from toolwright.workspace import Workspace
 
@@ -74,6 +74,7 @@ class ToolRunner:
     workspace: Workspace
     session_id: str
     preapproved: frozenset[str] = frozenset()
+    earlier_result: Callable[[str], Any] = no_earlier_result
 
     async def run(self, calls: list[ToolCall], deliver: Deliver) -> None:
         """Run every call and hand each outcome to `deliver` as soon as it is there."""
@@ -168,6 +169,7 @@ class ToolRunner:
     async def _execute(self, prepared: Prepared, tool_use_id: str) -> ToolOutput:
         hidden = self.gate.hidden_paths() or nothing_hidden
         context = ToolContext(self.workspace, tool_use_id=tool_use_id, session_id=self.session_id, hidden=hidden)
+        context.earlier_result = self.earlier_result
         try:
             return await prepared.tool.run(prepared.parsed, context)
         except Exception as error:  # noqa: BLE001 — the tool boundary: whatever a tool raises is a result

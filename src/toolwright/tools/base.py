@@ -66,6 +66,11 @@ def nothing_hidden(path: str) -> bool:
     return False
 
 
+def no_earlier_result(tool_use_id: str) -> Any:
+    """For calls that belong to no conversation."""
+    return None
+
+
 @dataclass(slots=True)
 class ToolContext:
     """What a running call may use besides its input."""
@@ -75,6 +80,8 @@ class ToolContext:
     session_id: str = ""
     hidden: Callable[[str], bool] = nothing_hidden
     """Whether a rule denies reading this absolute path: what lists or searches leaves such files out, also of its totals."""
+    earlier_result: Callable[[str], Any] = no_earlier_result
+    """What the result of an earlier call, by its id, says in the conversation as it now is; None if it has left it."""
 
 
 class Tool(Protocol):

@@ -20,11 +20,13 @@ from toolwright.tools.media import documents, images
 from toolwright.tools.media.kinds import HEAD_BYTES, Kind, misleading_name, shown_kind
 from toolwright.tools.numbered import show_binary, show_lines, with_notice
 from toolwright.tools.pages import LONGEST_LINE, Binary, Page, read_page
+from toolwright.tools.rereading import note_view, still_in_view, unchanged
 from toolwright.tools.sights import Reader, Whole
 from toolwright.workspace import FileTooLarge, NotRegularFile, OpenFile, WorkspaceError
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
+    from toolwright.workspace.ledger import SeenFile
 
 DEFAULT_LINES = 2000
 MOST_BASE64_BYTES = 256 * 1024
@@ -57,14 +59,18 @@ class Read(BuiltinTool):
     async def perform(self, parsed: ReadInput, context: ToolContext) -> ToolOutput:
         workspace = context.workspace
         try:
-            sight = await workspace.with_file(parsed.file_path, lambda file: _look(file, parsed, workspace))
+            sight, before = await workspace.with_file(parsed.file_path, lambda file: _look(file, parsed, workspace))
         except FileNotFoundError:
             raise ToolFailure(await missing_file(parsed.file_path, workspace)) from None
         except NotRegularFile as error:
             raise ToolFailure(f"{error} {_advice(error.kind)}") from None
+        part = (parsed.offset, parsed.limit, parsed.pages, parsed.encoding)
+        if still_in_view(sight.path, part, before, context):
+            return unchanged(sight.path)
         output = await _show(sight)
         for notice in _notices(sight, parsed):
             output = with_notice(output, notice)
+        note_view(sight.path, part, output, context)
         return output
 
 
@@ -85,8 +91,8 @@ READERS_BY_SUFFIX: Mapping[str, str] = MappingProxyType({})
 """Texts that are shown by a reader for their name's sake: suffix → key of `READERS`."""
 
 
-def _look(file: OpenFile, parsed: ReadInput, workspace: Workspace) -> Page | Binary | Whole:
-    """Read as much as is shown, and remember which version was seen."""
+def _look(file: OpenFile, parsed: ReadInput, workspace: Workspace) -> tuple[Page | Binary | Whole, SeenFile | None]:
+    """Read as much as is shown, and remember which version was seen; with it, the version seen before."""
     head = os.pread(file.descriptor, HEAD_BYTES, 0)
     kind = shown_kind(head)
     reader = _reader(file.path, kind, parsed)
@@ -95,8 +101,9 @@ def _look(file: OpenFile, parsed: ReadInput, workspace: Workspace) -> Page | Bin
         sight = read_page(file, max(1, parsed.offset), parsed.limit)
     else:
         sight = Whole(file.path, _all_of(file, READERS[reader]), reader, kind, parsed.pages)
+    before = workspace.reads.version(file.path)
     workspace.reads.note(file.path, file.status, sight.data)
-    return sight
+    return sight, before
 
 
 def _reader(path: str, kind: Kind | None, parsed: ReadInput) -> str | None:

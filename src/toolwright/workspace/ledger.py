@@ -60,7 +60,7 @@ class Showing:
 
 
 class Showings:
-    """Which calls showed which parts of which files. Whether their results still stand in the conversation is not known here."""
+    """Which calls showed which parts of which files. Whether their results still stand in a conversation is not known here."""
 
     __slots__ = ("_calls",)
 
