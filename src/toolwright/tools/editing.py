@@ -1,0 +1,197 @@
+"""Replace exact pieces of a file, one after the other: what Edit and MultiEdit share.
+
+All replacements are made in memory and the file is written once, so either all of them happen or none. It knows no tool input
+beyond old_string, new_string and replace_all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from toolwright.tools.base import ToolFailure
+from toolwright.tools.closest import explain_missing
+from toolwright.tools.matching import Span, find_spans, line_of, replace_spans
+from toolwright.tools.patches import structured_patch
+from toolwright.tools.read import missing_file
+from toolwright.tools.write import shown_text
+from toolwright.workspace import Content, Knowledge, NotRegularFile, Replaced
+from toolwright.workspace.text import UTF8, TextFormat, detect_format
+
+if TYPE_CHECKING:
+    from toolwright.workspace import Workspace
+
+_MOST_LINE_NUMBERS = 10
+_NOT_EMPTY = "The file exists and is not empty: old_string must name the text to replace."
+
+
+class Replacement(Protocol):
+    """What to replace by what."""
+
+    @property
+    def old_string(self) -> str: ...
+    @property
+    def new_string(self) -> str: ...
+    @property
+    def replace_all(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What one replacement did: how often, and the first lines where, as they were numbered when it came to it."""
+
+    count: int
+    lines: tuple[int, ...]
+
+    def __str__(self) -> str:
+        noun = "replacement" if self.count == 1 else "replacements"
+        return f"{self.count} {noun}, {self.where}"
+
+    @property
+    def where(self) -> str:
+        more = ", …" if self.count > len(self.lines) else ""
+        return f"{'line' if self.count == 1 else 'lines'} {', '.join(map(str, self.lines))}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A file whose replacements were made and written."""
+
+    replaced: Replaced
+    made: tuple[Made, ...]
+    notices: tuple[str, ...]
+
+
+async def edit_file(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> Edited:
+    """Make the replacements in order and write the file once. Raises `ToolFailure`; then nothing was changed."""
+    _require_difference(replacements)
+    change = _Change(replacements, workspace)
+    try:
+        replaced = await workspace.replace_file(path, change)
+    except FileNotFoundError:
+        raise ToolFailure(await missing_file(path, workspace)) from None
+    except NotRegularFile as error:
+        raise ToolFailure(f"{error} Only regular files can be edited.") from None
+    return Edited(replaced, tuple(change.made), tuple(change.notices))
+
+
+def _require_difference(replacements: Sequence[Replacement]) -> None:
+    for number, replacement in enumerate(replacements, 1):
+        if replacement.old_string == replacement.new_string:
+            problem = "old_string and new_string are the same: there is nothing to change."
+            raise ToolFailure(_numbered(problem, number, len(replacements)))
+
+
+class _Change:
+    """Makes the new content out of the old, and remembers what it did."""
+
+    def __init__(self, replacements: Sequence[Replacement], workspace: Workspace) -> None:
+        self._replacements = replacements
+        self._workspace = workspace
+        self.made: list[Made] = []
+        self.notices: list[str] = []
+
+    def __call__(self, before: Content | None) -> bytes:
+        self.made.clear()
+        self.notices.clear()
+        first = self._replacements[0]
+        if not first.old_string and (before is None or not before.data):
+            self.made.append(Made(1, (1,)))
+            return self._apply(_encoded(first, UTF8), 1, UTF8)
+        if before is None:
+            raise FileNotFoundError
+        if not first.old_string:
+            raise ToolFailure(_numbered(_NOT_EMPTY, 1, len(self._replacements)))
+        return self._edited(before)
+
+    def _edited(self, before: Content) -> bytes:
+        knowledge = self._workspace.reads.knowledge(before.path, before.status, before.data)
+        if knowledge is Knowledge.UNREAD:
+            raise ToolFailure(f"File has not been read yet: {before.path}. Read it first before editing it.")
+        format_ = detect_format(before.data)
+        if format_ is None:
+            raise ToolFailure(f"{before.path} is no text file: its text cannot be edited.")
+        data = self._apply(before.data, 0, format_)
+        if knowledge is Knowledge.STALE:
+            self._require_clear(before.path)
+        return data
+
+    def _apply(self, data: bytes, done: int, format_: TextFormat) -> bytes:
+        """`data` after the replacements from number `done` on."""
+        original = data
+        for number, replacement in enumerate(self._replacements[done:], done + 1):
+            try:
+                data, made = _substituted(data, replacement, format_)
+            except ToolFailure as failure:
+                hint = _lost_on_the_way(original, data, replacement, format_)
+                raise ToolFailure(_numbered(f"{failure}{hint}", number, len(self._replacements))) from None
+            self.made.append(made)
+        return data
+
+    def _require_clear(self, path: str) -> None:
+        """A file somebody changed meanwhile is edited only where the change cannot have made the call mean something else."""
+        if any(replacement.replace_all for replacement in self._replacements):
+            raise ToolFailure(f"{path} has changed on disk since it was read. Read it again before replacing all.")
+        self.notices.append("the file had changed on disk since it was read; the text still occurred exactly once")
+
+
+def _substituted(data: bytes, replacement: Replacement, format_: TextFormat) -> tuple[bytes, Made]:
+    if not replacement.old_string and len(data) == len(format_.mark):  # the edits before have emptied the file
+        return data + _encoded(replacement, format_), Made(1, (1,))
+    if not replacement.old_string:
+        raise ToolFailure(_NOT_EMPTY)
+    spans = find_spans(data, replacement.old_string, format_)
+    made = Made(len(spans), tuple(line_of(data, start, format_) for start, _ in spans[:_MOST_LINE_NUMBERS]))
+    _require_one(data, spans, replacement, made=made, format_=format_)
+    try:
+        return replace_spans(data, spans, replacement.new_string, format_), made
+    except UnicodeEncodeError as error:
+        raise ToolFailure(_cannot_store(error, format_)) from None
+
+
+def _require_one(data: bytes, spans: list[Span], replacement: Replacement, *, made: Made, format_: TextFormat) -> None:
+    if not spans:
+        explanation = explain_missing(format_.decode(data), replacement.old_string)
+        raise ToolFailure(f"String to replace not found in file. {explanation}")
+    if len(spans) > 1 and not replacement.replace_all:
+        raise ToolFailure(
+            f"old_string occurs {len(spans)} times in the file ({made.where}), but replace_all is false. "
+            "Add surrounding lines to make it unique, or set replace_all."
+        )
+
+
+def _lost_on_the_way(original: bytes, data: bytes, replacement: Replacement, format_: TextFormat) -> str:
+    """Why a text that was in the file is not there any more: an earlier replacement of the same call took it."""
+    wanted = replacement.old_string
+    if data is original or not wanted or find_spans(data, wanted, format_) or not find_spans(original, wanted, format_):
+        return ""
+    return " The text was in the file before the edits that come first: write old_string as they leave it."
+
+
+def _numbered(problem: str, number: int, total: int) -> str:
+    return problem if total == 1 else f"Edit {number} of {total} failed, so none was made: {problem}"
+
+
+def _encoded(replacement: Replacement, format_: TextFormat) -> bytes:
+    try:
+        return format_.encode(replacement.new_string)
+    except UnicodeEncodeError as error:
+        raise ToolFailure(_cannot_store(error, format_)) from None
+
+
+def _cannot_store(error: UnicodeEncodeError, format_: TextFormat) -> str:
+    character = error.object[error.start].encode("unicode_escape").decode()
+    return (
+        f"new_string holds {character}, which {format_.encoding} (the encoding of the file) cannot store. Nothing was changed."
+    )
+
+
+def shown_change(replaced: Replaced) -> dict[str, Any]:
+    """The fields of a structured result that tell what an edit did to its file."""
+    original, after = shown_text(replaced.before), shown_text(replaced.after)
+    return {
+        "originalFile": original,
+        "structuredPatch": [] if after is None else structured_patch(original or "", after),
+        "userModified": False,
+    }
