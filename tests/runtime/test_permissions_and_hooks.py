@@ -21,6 +21,7 @@ from toolwright.types import (
 pytestmark = pytest.mark.anyio
 
 WRITE = Call("Write", {"file_path": "note.txt", "content": "hello"})
+EVERY_TOOL = ["Read", "Write", "Edit", "MultiEdit", "NotebookRead", "NotebookEdit", "LS", "Glob", "Grep", "Bash"]
 
 
 class Person:
@@ -134,11 +135,11 @@ async def test_tools_decide_what_the_model_sees(tmp_path: Path) -> None:
         return "mine"
 
     for tools, expected in [
-        (None, ["Read", "Write", "Edit", "Glob", "Grep", "Bash"]),
+        (None, EVERY_TOOL),
         ([], []),
         (["FileRead", "Grep"], ["Read", "Grep"]),
         (["Read", own], ["Read", "own"]),
-        ({"type": "preset", "preset": "claude_code"}, ["Read", "Write", "Edit", "Glob", "Grep", "Bash"]),
+        ({"type": "preset", "preset": "claude_code"}, EVERY_TOOL),
     ]:
         model = ScriptedModel([Say("ok")])
         frames = await play(tmp_path, model, tools=tools)

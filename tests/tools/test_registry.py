@@ -8,17 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support_runtime import play
 from support_tools import TOOLS, call, make_workspace
+from toolwright.models.messages_request import request_body
+from toolwright.models.scripted import Say, ScriptedModel
 from toolwright.tools.base import InvalidInput
 from toolwright.tools.registry import builtin_tools, canonical_name
 
 
 def test_the_tools_are_shared_and_small() -> None:
-    assert [tool.name for tool in builtin_tools()] == ["Read", "Write", "Edit", "Glob", "Grep", "Bash"]
+    names = "Read Write Edit MultiEdit NotebookRead NotebookEdit LS Glob Grep Bash"
+    assert " ".join(tool.name for tool in builtin_tools()) == names
     assert builtin_tools() is builtin_tools()
-    assert [tool.name for tool in builtin_tools() if tool.read_only] == ["Read", "Glob", "Grep"]
-    listing = [{"name": t.name, "description": t.description, "input_schema": t.input_schema} for t in builtin_tools()]
-    assert len(json.dumps(listing)) <= 8192
+    assert [tool.name for tool in builtin_tools() if tool.read_only] == ["Read", "NotebookRead", "LS", "Glob", "Grep"]
+
+
+@pytest.mark.anyio
+async def test_the_first_request_of_a_default_session_stays_small(tmp_path: Path) -> None:
+    model = ScriptedModel([Say("ok")])
+    await play(tmp_path, model)
+    assert len(model.requests[0].tools) == len(builtin_tools())
+    assert len(request_body(model.requests[0])) <= 13_000
 
 
 def test_every_schema_is_one_closed_object_with_described_fields() -> None:
@@ -26,7 +36,7 @@ def test_every_schema_is_one_closed_object_with_described_fields() -> None:
         schema = tool.input_schema
         assert schema["type"] == "object"
         assert schema["additionalProperties"] is False
-        assert "$defs" not in schema
+        assert "$ref" not in json.dumps(schema)
         assert all("description" in field for field in schema["properties"].values())
 
 
@@ -87,19 +97,23 @@ def test_every_path_in_every_tool_goes_through_the_boundary(
         (base / "ws-evil/s").write_text("SECRET")
         make_workspace(base)
         (base / "ws/out").symlink_to(base / "ws-evil")
-    tool = data.draw(st.sampled_from(["Read", "Write", "Edit", "Glob", "Grep", "Bash"]))
+    tool = data.draw(st.sampled_from(sorted(TOOLS)))
     path = data.draw(PATHS)
-    fields: dict[str, Any] = {
+    inputs: dict[str, dict[str, Any]] = {
         "Read": {"file_path": path},
         "Write": {"file_path": path, "content": "x"},
         "Edit": {"file_path": path, "old_string": "SECRET", "new_string": "x"},
+        "MultiEdit": {"file_path": path, "edits": [{"old_string": "SECRET", "new_string": "x"}]},
+        "NotebookRead": {"notebook_path": path},
+        "NotebookEdit": {"notebook_path": path, "new_source": "x", "cell_id": "cell-0"},
+        "LS": {"path": path},
         "Glob": {"path": path, "pattern": "*"},
         "Grep": {"path": path, "pattern": "SECRET", "output_mode": "content"},
         "Bash": {"cwd": path, "command": "cat s; touch made"},
-    }[tool]
+    }
     import anyio
 
-    output = anyio.run(lambda: call(tool, make_workspace(base), **fields))
+    output = anyio.run(lambda: call(tool, make_workspace(base), **inputs[tool]))
     assert output.is_error
     assert "SECRET" not in str(output.content)
     assert [(file.name, file.read_text()) for file in (base / "ws-evil").iterdir()] == [("s", "SECRET")]

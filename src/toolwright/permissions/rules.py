@@ -23,8 +23,12 @@ Canonical: TypeAlias = Callable[[str], str]
 PATH_TOOLS = {"Read": "Read", "Edit": "Edit"}
 """Tools whose content is a path pattern; the pattern then speaks for every tool that reads or writes files."""
 
-PATHS_BELONG_TO = {"Write": "Edit", "NotebookEdit": "Edit", "MultiEdit": "Edit", "Glob": "Read", "Grep": "Read", "LS": "Read"}
+_READ, _EDIT = ("Glob", "Grep", "LS", "NotebookRead"), ("Write", "MultiEdit", "NotebookEdit")
+PATHS_BELONG_TO = dict.fromkeys(_READ, "Read") | dict.fromkeys(_EDIT, "Edit")
 """Tools that take no path pattern of their own: the rule that covers them."""
+
+FORMS_OF = {"MultiEdit": "Edit", "NotebookEdit": "Edit", "NotebookRead": "Read"}
+"""Tools that do what another one does, in another form: a rule about every call of that one is about them too."""
 
 NAMED_FIELD = {"Agent": "subagent_type", "Skill": "skill"}
 """Tools whose content names one thing, and the input field it is in."""

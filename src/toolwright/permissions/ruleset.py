@@ -15,7 +15,7 @@ from toolwright.types import OptionsError, PermissionBehavior, PermissionUpdate
 
 from .path_rules import PathRules
 from .patterns import glob_matches
-from .rules import PATH_TOOLS, Canonical, Rule, RuleSource, checked, parse_rule, whole_tool
+from .rules import FORMS_OF, PATH_TOOLS, Canonical, Rule, RuleSource, checked, parse_rule, whole_tool
 
 _SERVER = re.compile(r"(mcp__[^*]+)__\*")
 """`mcp__srv__*` says the same as `mcp__srv`."""
@@ -110,6 +110,8 @@ class RuleIndex:
     def named(self, tool: str) -> Iterator[Rule]:
         """The rules whose name is, or covers, the name `tool`; path rules are not among them."""
         yield from self._by_name.get(tool, ())
+        if tool in FORMS_OF:
+            yield from self._by_name.get(FORMS_OF[tool], ())
         if tool.startswith("mcp__"):
             for server in _servers(tool):
                 yield from self._by_name.get(server, ())

@@ -25,6 +25,8 @@ from toolwright.tools.registry import canonical_name
 from toolwright.workspace import Workspace
 
 MAX_CONCURRENT_READS = 10
+FILE_FIELDS = ("file_path", "notebook_path")
+"""The fields of built-in tools that name the file a call is about."""
 MAX_RESULT_CHARACTERS = 400_000
 """Built-in tools bound their results far below this; it stops a function of the user's from filling the context."""
 
@@ -213,8 +215,8 @@ def judged_input(tool: Tool, raw: dict[str, Any], cwd: str) -> dict[str, Any]:
     if not isinstance(tool, BuiltinTool):
         return raw
     named = tool.renamed(raw)
-    path = named.get("file_path")
-    return {**named, "file_path": normpath(join(cwd, path))} if isinstance(path, str) and path else named
+    paths = {field: path for field in FILE_FIELDS if isinstance(path := named.get(field), str) and path}
+    return {**named, **{field: normpath(join(cwd, path)) for field, path in paths.items()}} if paths else named
 
 
 def as_content(value: Any) -> str | list[dict[str, Any]]:

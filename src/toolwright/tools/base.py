@@ -202,10 +202,19 @@ def describe_os_error(error: OSError) -> str:
 
 
 def flat_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a Struct as a tool's `input_schema`: one object, no `$ref` at the top, no titles."""
-    _, definitions = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
-    top: dict[str, Any] = definitions.pop(struct.__name__)
-    top.pop("title", None)
-    if definitions:
-        top["$defs"] = definitions
+    """The JSON Schema of a Struct as a tool's `input_schema`: one object, no `$ref`, no titles."""
+    _, definitions = msgspec.json.schema_components([struct], ref_template="{name}")
+    top: dict[str, Any] = _inlined({"$ref": struct.__name__}, definitions)
     return top
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """`schema` with every reference replaced by what it refers to; Structs of ours do not hold themselves."""
+    if isinstance(schema, list):
+        return [_inlined(part, definitions) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        whole = {key: value for key, value in definitions[schema["$ref"]].items() if key != "title"}
+        return _inlined(whole, definitions)
+    return {key: _inlined(value, definitions) for key, value in schema.items()}

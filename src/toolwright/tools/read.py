@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from toolwright.tools import notebooks
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
 from toolwright.tools.media import documents, images
 from toolwright.tools.media.kinds import HEAD_BYTES, Kind, misleading_name, shown_kind
+from toolwright.tools.notebook_view import show_notebook
 from toolwright.tools.numbered import show_binary, show_lines, with_notice
 from toolwright.tools.pages import LONGEST_LINE, Binary, Page, read_page
 from toolwright.tools.rereading import note_view, still_in_view, unchanged
@@ -45,9 +47,9 @@ class Read(BuiltinTool):
     description = (
         "Reads a file. Each line of a text comes as its number, a tab and its text. Shows up to "
         f"{DEFAULT_LINES} lines from the start; page through longer files with offset and limit. Lines over {LONGEST_LINE} "
-        "characters are cut and marked. Images and PDFs are shown (a PDF of more than "
+        "characters are cut and marked. Images, notebooks and PDFs are shown (a PDF of more than "
         f"{documents.MOST_PAGES_UNASKED} pages needs pages). Several files can be read at once by several calls in one turn. "
-        "A file must be read before it is edited or overwritten. For folders use Glob or ls."
+        "A file must be read before it is edited or overwritten. For folders use LS."
     )
     Input = ReadInput
     read_only = True
@@ -84,10 +86,11 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         "base64": Reader(_show_base64, MOST_BASE64_BYTES, "Cut a piece out of it with head -c or dd through Bash."),
         "image": Reader(images.show_image, images.LARGEST_FILE, "Scale it down with a program through Bash."),
         "pdf": Reader(documents.show_pdf, documents.LARGEST_FILE, "Cut pages out of it with a program through Bash."),
+        "notebook": Reader(show_notebook, notebooks.LARGEST_FILE, notebooks.TOO_LARGE),
     }
 )
 """Who shows a file that is not shown as lines."""
-READERS_BY_SUFFIX: Mapping[str, str] = MappingProxyType({})
+READERS_BY_SUFFIX: Mapping[str, str] = MappingProxyType({".ipynb": "notebook"})
 """Texts that are shown by a reader for their name's sake: suffix → key of `READERS`."""
 
 
@@ -145,7 +148,7 @@ def _notices(sight: Page | Binary | Whole, parsed: ReadInput) -> list[str]:
 
 def _advice(kind: str) -> str:
     return (
-        "List it with Glob or with ls through Bash."
+        "List it with Glob or LS."
         if kind == "directory"
         else "Reading it could wait for ever, so it is refused."
     )

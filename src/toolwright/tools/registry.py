@@ -33,7 +33,22 @@ def builtin_tools() -> tuple[Tool, ...]:
     from toolwright.tools.edit import Edit
     from toolwright.tools.glob import Glob
     from toolwright.tools.grep import Grep
+    from toolwright.tools.ls import LS
+    from toolwright.tools.multi_edit import MultiEdit
+    from toolwright.tools.notebook_edit import NotebookEdit
+    from toolwright.tools.notebook_read import NotebookRead
     from toolwright.tools.read import Read
     from toolwright.tools.write import Write
 
-    return (Read(), Write(), Edit(), Glob(), Grep(), Bash())
+    return (
+        Read(),
+        Write(),
+        Edit(),
+        MultiEdit(),
+        NotebookRead(),
+        NotebookEdit(),
+        LS(),
+        Glob(),
+        Grep(),
+        Bash(),
+    )

@@ -13,6 +13,7 @@ from toolwright.workspace.errors import (
     WorkspaceError,
 )
 from toolwright.workspace.files import Content, OpenFile, Replaced
+from toolwright.workspace.folders import Entry, OpenFolder
 from toolwright.workspace.ledger import Knowledge, ReadLedger
 from toolwright.workspace.shells import CommandResult
 from toolwright.workspace.workspace import Workspace
@@ -23,11 +24,13 @@ __all__ = [
     "CommandNotStarted",
     "CommandResult",
     "Content",
+    "Entry",
     "FileChanged",
     "FileTooLarge",
     "Knowledge",
     "NotRegularFile",
     "OpenFile",
+    "OpenFolder",
     "PathNotAllowed",
     "ProgramMissing",
     "ReadLedger",

@@ -1,0 +1,193 @@
+"""LS: what is in a folder, one level deep: folders first, then all else, each with what it is and how large."""
+
+from __future__ import annotations
+
+import fnmatch
+import heapq
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.workspace import Entry, OpenFolder
+
+if TYPE_CHECKING:
+    from toolwright.workspace import Workspace
+
+MOST_ENTRIES = 1000
+MOST_COUNTED = 10_000
+"""How many entries of a subfolder are counted before "more than" will do."""
+_CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class LSInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="Folder to list")] = "."
+    ignore: Annotated[list[str], Meta(description="Leave out names like these, for example *.pyc")] = []
+
+
+class LS(BuiltinTool):
+    name = "LS"
+    description = (
+        "Lists a folder, one level deep, hidden names included: folders with their number of entries, files with their size, "
+        f"links with their target. Shows at most {MOST_ENTRIES} and tells the total."
+    )
+    Input = LSInput
+    read_only = True
+
+    def effects(self, parsed: LSInput, workspace: Workspace) -> Effects:
+        return Effects(reads=workspace.touched_paths(parsed.path))
+
+    async def perform(self, parsed: LSInput, context: ToolContext) -> ToolOutput:
+        look = Look(parsed.ignore, context.hidden)
+        try:
+            return _result(await context.workspace.with_folder(parsed.path, look))
+        except FileNotFoundError:
+            where = f"Note: your current working directory is {context.workspace.cwd}."
+            raise ToolFailure(f"Directory does not exist: {parsed.path}. {where}") from None
+        except NotADirectoryError:
+            raise ToolFailure(f"{parsed.path} is no folder: LS lists folders. Look at a file with Read.") from None
+        except PermissionError:
+            raise ToolFailure(f"{parsed.path} cannot be listed: the system gives no permission to read it.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a listing. `inside` is the number of entries of a folder, None if it cannot be read."""
+
+    entry: Entry
+    inside: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    path: str
+    rows: list[Row]
+    total: int
+    ignored: int
+
+
+class Look:
+    """Looks into a folder. Keeps only what is shown, so memory does not grow with the folder."""
+
+    def __init__(self, ignore: Sequence[str], hidden: Callable[[str], bool]) -> None:
+        self._ignored = _any_of(ignore)
+        self._hidden = hidden
+        self._left_out = 0
+        self._total = 0
+
+    def __call__(self, folder: OpenFolder) -> Listing:
+        first = heapq.nsmallest(MOST_ENTRIES, self._shown(folder))
+        rows = list(filter(None, (self._row(folder, name) for _, name in first)))
+        gone = len(first) - len(rows)
+        return Listing(folder.path, rows, self._total - gone, self._left_out)
+
+    def _shown(self, folder: OpenFolder) -> Iterator[tuple[bool, str]]:
+        """The names to show as sorting wants them: folders first."""
+        for name, is_folder in folder.names():
+            if self._hidden(os.path.join(folder.path, name)):
+                continue
+            if self._ignored(name):
+                self._left_out += 1
+                continue
+            self._total += 1
+            yield not is_folder, name
+
+    def _row(self, folder: OpenFolder, name: str) -> Row | None:
+        try:
+            entry = folder.entry(name)
+        except FileNotFoundError:
+            return None  # removed while we looked
+        return Row(entry, self._count(folder, name) if entry.kind == "directory" else None)
+
+    def _count(self, folder: OpenFolder, name: str) -> int | None:
+        try:
+            with folder.inside(name) as inside:
+                names = (os.path.join(inside.path, each) for each, _ in inside.names())
+                visible = (path for path in names if not self._hidden(path))
+                return sum(1 for _, _ in zip(range(MOST_COUNTED + 1), visible, strict=False))
+        except OSError:
+            return None
+
+
+def _any_of(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a name fits one of the patterns; a pattern may be written as a path (`./x`, `**/x`, `x/`)."""
+    names = [pattern.removeprefix("./").removeprefix("**/").strip("/") for pattern in patterns]
+    expression = re.compile("|".join(fnmatch.translate(name) for name in names) or r"(?!)")
+    return lambda name: expression.match(name) is not None
+
+
+def shown_name(name: str) -> str:
+    """A name on one line: control characters, and bytes that are no UTF-8, are written as escapes."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _result(listing: Listing) -> ToolOutput:
+    lines = [f"{_label(row.entry)}\t{_detail(row)}" for row in listing.rows] or ["[no entries]"]
+    return ToolOutput("\n".join([listing.path, *lines, *(f"[{note}]" for note in _notes(listing))]), _structured(listing))
+
+
+def _label(entry: Entry) -> str:
+    name = shown_name(entry.name)
+    if entry.target is not None:
+        return f"{name} -> {shown_name(entry.target)}"
+    return f"{name}/" if entry.kind == "directory" else name
+
+
+def _detail(row: Row) -> str:
+    match row.entry.kind:
+        case "directory":
+            return _entries(row.inside)
+        case "regular file":
+            return f"{row.entry.size:,} bytes"
+        case "symbolic link":
+            return "link"
+        case kind:
+            return kind
+
+
+def _entries(count: int | None) -> str:
+    if count is None:
+        return "cannot be read"
+    if count > MOST_COUNTED:
+        return f"more than {MOST_COUNTED:,} entries"
+    return "1 entry" if count == 1 else f"{count:,} entries"
+
+
+def _notes(listing: Listing) -> list[str]:
+    notes = []
+    if listing.total > len(listing.rows):
+        notes.append(
+            f"the first {len(listing.rows):,} of {listing.total:,} entries, folders first and by name; "
+            "narrow with ignore, or use Glob"
+        )
+    if listing.ignored:
+        notes.append(f"{listing.ignored:,} left out by ignore")
+    if any(shown_name(row.entry.name) != row.entry.name for row in listing.rows):
+        notes.append("names with \\xNN or other escapes hold bytes that cannot be written here; reach them through Bash")
+    return notes
+
+
+def _structured(listing: Listing) -> dict[str, Any]:
+    return {
+        "path": listing.path,
+        "entries": [_structured_row(row) for row in listing.rows],
+        "numEntries": len(listing.rows),
+        "totalEntries": listing.total,
+        "truncated": listing.total > len(listing.rows),
+    }
+
+
+def _structured_row(row: Row) -> dict[str, Any]:
+    kinds = {"directory": "directory", "regular file": "file", "symbolic link": "link"}
+    fields: dict[str, Any] = {"name": shown_name(row.entry.name), "type": kinds.get(row.entry.kind, row.entry.kind)}
+    if row.entry.kind == "directory":
+        return {**fields, "entries": row.inside}
+    if row.entry.target is not None:
+        return {**fields, "target": shown_name(row.entry.target)}
+    return {**fields, "size": row.entry.size}
