@@ -88,7 +88,9 @@ def _start(line: CommandLine) -> int:
         _refuse_mistyped_command(line.words)
     options = options_from_flags(line.values, os.environ)
     options.stderr = tell
-    return _converse(line, options) if streams_in else _ask(line, options)
+    if streams_in:
+        return _converse(line, options)
+    return _rewind(line, options) if line.values.get("rewind-files") else _ask(line, options)
 
 
 def _is_bare(line: CommandLine) -> bool:
@@ -138,6 +140,25 @@ def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
         stopping.before = output.abandon
         output_format = line.values.get("output-format", "text")
         return await ask(lambda: _open_session(options), prompt, output=output, output_format=output_format)
+
+    return run(work, debug=_debug(line.values))
+
+
+def _rewind(line: CommandLine, options: ClaudeAgentOptions) -> int:
+    from toolwright.cli.flags import UsageError
+    from toolwright.cli.rewind import rewind_files
+    from toolwright.cli.running import run
+    from toolwright.cli.wire import FrameOutput
+
+    if options.resume is None and not options.continue_conversation:
+        raise UsageError("--rewind-files needs the session whose files it rewinds: --resume ID or --continue")
+    options.enable_file_checkpointing = True
+    message, output_format = line.values["rewind-files"], line.values.get("output-format", "text")
+
+    async def work(stopping: Stopping) -> int:
+        output = FrameOutput(STDOUT, stopping.output_closed)
+        stopping.before = output.abandon
+        return await rewind_files(lambda: _open_session(options), message, output=output, output_format=output_format)
 
     return run(work, debug=_debug(line.values))
 
