@@ -14,14 +14,13 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 from toolwright.workspace.errors import CheckpointError
 from toolwright.workspace.files import Content
 from toolwright.workspace.leftovers import make_private_folder
 from toolwright.workspace.limits import PASSING
+from toolwright.workspace.timeline import Entry, Timeline
 
 LARGEST_KEPT = 16 * 1024 * 1024
 """A larger file may still be changed, but what it was is not kept; rewinding says so."""
@@ -29,22 +28,6 @@ LARGEST_KEPT = 16 * 1024 * 1024
 _INDEX = "index.jsonl"
 _INCOMING = "incoming"  # one name is enough: it is written under the lock, so a torn one is overwritten by the next
 _CAREFULLY = os.O_NOFOLLOW | os.O_CLOEXEC
-
-Entry = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What a file was at a point."""
-
-    digest: str | None
-    """None: there was no file."""
-    mode: int
-    size: int
-    held: bool
-    """Whether the content is kept, too."""
-    known: bool
-    """Whether the session had seen this content."""
 
 
 class FileHistory:
@@ -212,64 +195,6 @@ class FileHistory:
         self._pending.clear()
 
 
-class Timeline:
-    """The index, read: points and changes in the order they came."""
-
-    __slots__ = ("_entries",)
-
-    def __init__(self, entries: list[Entry]) -> None:
-        self._entries: list[Entry] = []
-        for entry in entries:
-            if "retract" in entry:
-                self._retract(entry["retract"])
-            else:
-                self._entries.append(entry)
-
-    def _retract(self, path: str) -> None:
-        for position in range(len(self._entries) - 1, -1, -1):
-            if self._entries[position].get("path") == path:
-                del self._entries[position]
-                return
-
-    def position(self, point: str) -> int | None:
-        """Where a point is; None if there is none of this id."""
-        return next((number for number, entry in enumerate(self._entries) if entry.get("point") == point), None)
-
-    def states(self, position: int) -> dict[str, Kept]:
-        """What each file that changed after `position` was there."""
-        states: dict[str, Kept] = {}
-        for entry in self._entries[position:]:
-            if "before" in entry and entry["path"] not in states:
-                states[entry["path"]] = _kept_of(entry)
-        return states
-
-    def made_folders(self, position: int) -> list[str]:
-        """Folders that came into being with files after `position`, the deepest first."""
-        made: set[str] = set()
-        for entry in self._entries[position:]:
-            folder = entry.get("path", "")
-            for _ in range(entry.get("made", 0)):
-                folder = os.path.dirname(folder)
-                made.add(folder)
-        return sorted(made, key=lambda folder: folder.count("/"), reverse=True)
-
-    def left_by_session(self, path: str) -> set[str | None]:
-        """What is there if nobody else touched the file: the content noted last, or the one before if that was cut short."""
-        notes = [entry for entry in self._entries if entry.get("path") == path][-2:]
-        return {entry["after"] for entry in notes} | {entry["before"] for entry in notes[-1:] if "before" in entry}
-
-    def unfinished_rewind(self) -> str | None:
-        """The point before a rewind that was cut short and that nothing followed but other such rewinds."""
-        finished = {entry.get("finished") for entry in self._entries}
-        found = None
-        for entry in reversed(self._entries):
-            if "point" in entry:
-                if "rewind" not in entry or entry["point"] in finished:
-                    break
-                found = str(entry["point"])
-        return found
-
-
 def digest_of(data: bytes | None) -> str | None:
     return None if data is None else sha256(data).hexdigest()
 
@@ -285,10 +210,6 @@ def missing_folders(path: str) -> int:
     while not os.path.lexists(folder):
         count, folder = count + 1, os.path.dirname(folder)
     return count
-
-
-def _kept_of(entry: Entry) -> Kept:
-    return Kept(entry["before"], entry.get("mode", 0), entry.get("size", 0), entry.get("held", True), entry.get("known", False))
 
 
 def _decoded(line: bytes) -> Entry | None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from toolwright.workspace import files
 from toolwright.workspace.boundary import Boundary, Place
-from toolwright.workspace.checkpoints import FileHistory, Kept, digest_of, permissions_of
+from toolwright.workspace.checkpoints import FileHistory, digest_of, permissions_of
 from toolwright.workspace.errors import CheckpointError, PathNotAllowed, UnknownPoint, WorkspaceError
 from toolwright.workspace.files import Content, Recording
 from toolwright.workspace.ledger import ReadLedger
+from toolwright.workspace.timeline import Kept
 
 Count = Callable[[bytes, bytes], tuple[int, int]]
 """How many lines come and go between two contents."""
