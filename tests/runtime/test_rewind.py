@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,30 @@ async def test_files_go_back_to_a_prompt_and_the_answer_tells_everything(tmp_pat
         await rewind(session, did["undoId"])
         assert (root / "a.txt").read_text() == "1\n2\n"
         assert (root / "new/b.txt").read_text() == "b\nb\n"
+
+
+async def test_every_tool_that_changes_files_can_be_taken_back(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    cell = {"cell_type": "markdown", "id": "one", "metadata": {}, "source": ["old"]}
+    notebook = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    before = {"a.txt": "a b", "b.txt": "c d", "n.ipynb": notebook}
+    for name, content in before.items():
+        (root / name).write_text(content)
+    replacements = [{"old_string": "c", "new_string": "C"}, {"old_string": "d", "new_string": "D"}]
+    steps: list[Step] = [
+        [read(name) for name in before],
+        edit("a.txt", "a", "A"),
+        Call("MultiEdit", {"file_path": "b.txt", "edits": replacements}),
+        Call("NotebookEdit", {"notebook_path": "n.ipynb", "cell_id": "one", "new_source": "new"}),
+        write("c.txt", "made"),
+        Say("done"),
+    ]
+    async with session_for(tmp_path, ScriptedModel(steps), **KEPT) as session:
+        outcomes = results(await ask(session, "first"))
+        assert not any(outcome.get("is_error") for outcome in outcomes)
+        assert len((await rewind(session, "first"))["filesChanged"]) == 4
+    assert {path.name: path.read_text() for path in root.iterdir()} == before
 
 
 async def test_the_model_may_edit_at_once_after_a_rewind(tmp_path: Path) -> None:
