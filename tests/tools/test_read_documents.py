@@ -20,6 +20,12 @@ pytestmark = pytest.mark.anyio
 ENCRYPTED = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"41" * 32 + b"> /U <" + b"42" * 32 + b"> >> /ID [<00><00>]"
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """Each test starts children; that they are waited for on every backend is shown in workspace/test_limited.py."""
+    return "asyncio"
+
+
 async def shown(folder: Path, data: bytes, **fields: Any) -> ToolOutput:
     workspace = make_workspace(folder)
     (folder / "ws/a.pdf").write_bytes(data)

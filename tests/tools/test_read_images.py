@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """Each test starts children; that these are waited for on every backend is shown once, with the documents."""
+    """Each test starts children; that they are waited for on every backend is shown in workspace/test_limited.py."""
     return "asyncio"
 
 

@@ -147,11 +147,7 @@ def _notices(sight: Page | Binary | Whole, parsed: ReadInput) -> list[str]:
 
 
 def _advice(kind: str) -> str:
-    return (
-        "List it with Glob or LS."
-        if kind == "directory"
-        else "Reading it could wait for ever, so it is refused."
-    )
+    return "List it with Glob or LS." if kind == "directory" else "Reading it could wait for ever, so it is refused."
 
 
 async def missing_file(path: str, workspace: Workspace) -> str:
