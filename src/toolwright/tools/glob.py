@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
-from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, below, notices
+from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, HiddenName, as_glob, below, hidden_name, notices
 from toolwright.workspace import NotRegularFile
 
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ class Glob(BuiltinTool):
         folder, pattern = _split(parsed)
         if ".." in pattern.split("/") or "\0" in pattern:
             raise ToolFailure("A pattern cannot hold .. after a wildcard, or a NUL character. Give the folder as path.")
+        hidden = hidden_name(context, folder)
         with _folder(context.workspace, folder) as place:
-            newest = Newest(place.folder, MOST_FILES)
+            newest = Newest(place.folder, MOST_FILES, hidden=hidden)
             end = await context.workspace.search(place, _arguments(pattern), on_output=newest.feed, timeout=SEARCH_TIMEOUT)
-            notes = notices(end)
+            notes = notices(end, hidden)
             paths = [below(place.path, name) for name in newest.names()]
-        return _result(
-            paths, newest.total, notes, workspace=context.workspace, milliseconds=int((time.monotonic() - started) * 1000)
-        )
+        milliseconds = int((time.monotonic() - started) * 1000)
+        return _result(paths, newest.total, notes, workspace=context.workspace, milliseconds=milliseconds)
 
 
 @contextmanager
@@ -77,35 +77,36 @@ def _folder(workspace: Workspace, path: str) -> Iterator[SearchPlace]:
 
 
 def _split(parsed: GlobInput) -> tuple[str, str]:
-    """The folder to stand in and the pattern from there: leading names without magic are taken as folders.
+    """The folder to stand in and the pattern from there, which never leads out of it.
 
-    So `../x/*` and `/etc/*` are held against the boundary like any path, and ripgrep never sees them.
+    Of an absolute pattern, or one with `..`, the leading names without magic are taken as folders. So `../x/*` and `/etc/*` are
+    held against the boundary like any path, and ripgrep never sees them.
     """
     negation = "!" if parsed.pattern.startswith("!") else ""
-    names = parsed.pattern.removeprefix("!").split("/")
+    pattern = parsed.pattern.removeprefix("!")
+    names = pattern.split("/")
+    if names[0] and ".." not in names:
+        return parsed.path, negation + (pattern[1:] if names[0] == "." else pattern)
     fixed: list[str] = []
-    if names[0] in ("", ".") or ".." in names:
-        while len(names) > 1 and not _MAGIC & set(names[0]):
-            fixed.append(names.pop(0))
-    if not fixed:
-        return parsed.path, parsed.pattern
-    anchor = "/" if len(names) == 1 and names != ["**"] else ""
-    return os.path.join(parsed.path, "/".join(fixed) + "/"), negation + anchor + "/".join(names)
+    while len(names) > 1 and not _MAGIC & set(names[0]):
+        fixed.append(names.pop(0))
+    return os.path.join(parsed.path, "/".join(fixed) + "/"), f"{negation}/{'/'.join(names)}"
 
 
 def _arguments(pattern: str) -> list[str]:
-    hide = () if ".git" in pattern else HIDE_GIT
-    return ["--files", "--hidden", "--no-ignore", "--null", "--glob", pattern, *hide]
+    hide = () if ".git" in re.split(r"[/{},!]", pattern) else HIDE_GIT
+    return ["--files", "--hidden", "--no-ignore", "--null", "--glob", as_glob(pattern), *hide]
 
 
 class Newest:
     """Takes ripgrep's list of names in pieces and keeps the newest: memory does not grow with the tree."""
 
-    def __init__(self, folder: int, limit: int) -> None:
+    def __init__(self, folder: int, limit: int, *, hidden: HiddenName | None = None) -> None:
         self._folder = folder
         self._limit = limit
+        self._hidden = hidden
         self._rest = b""
-        self._heap: list[tuple[int, bytes]] = []
+        self._kept: list[tuple[int, bytes]] = []
         self.total = 0
 
     async def feed(self, piece: bytes) -> None:
@@ -118,22 +119,29 @@ class Newest:
 
     def names(self) -> list[bytes]:
         """Newest first; of the same age, by name."""
-        return [name for _, name in sorted(self._heap, key=lambda entry: (-entry[0], entry[1]))]
+        return [name for _, name in self._kept]
 
     def _rank(self, names: list[bytes]) -> None:
-        self.total += len(names)
-        for name in names:
-            entry = (self._age(name), name)
-            if len(self._heap) < self._limit:
-                heapq.heappush(self._heap, entry)
-            elif entry > self._heap[0]:
-                heapq.heapreplace(self._heap, entry)
+        hidden = self._hidden
+        ranked = self._ranked(names if hidden is None else [name for name in names if not hidden(name)])
+        if len(self._kept) == self._limit:
+            last = self._kept[-1]
+            ranked = [entry for entry in ranked if entry < last]
+        self._kept = sorted(self._kept + ranked)[: self._limit]
 
-    def _age(self, name: bytes) -> int:
-        try:
-            return os.stat(name, dir_fd=self._folder, follow_symlinks=False).st_mtime_ns
-        except OSError:
-            return 0
+    def _ranked(self, names: list[bytes]) -> list[tuple[int, bytes]]:
+        """The names with what they are sorted by. One that is gone by now is left out, one of unknown age comes last."""
+        ranked = []
+        for name in names:
+            try:
+                age = -os.stat(name, dir_fd=self._folder, follow_symlinks=False).st_mtime_ns
+            except FileNotFoundError:
+                continue
+            except OSError:
+                age = 0
+            ranked.append((age, name))
+        self.total += len(ranked)
+        return ranked
 
 
 def _result(paths: list[str], total: int, notes: list[str], *, workspace: Workspace, milliseconds: int) -> ToolOutput:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import anyio
 import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
 from toolwright.tools.read import missing_file
-from toolwright.tools.results import CONTEXT_SEPARATOR, MATCH_SEPARATOR, ResultPage, Results, TooMuch
-from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, below, notices
+from toolwright.tools.results import Naming, ResultPage, Results, TooMuch, Wanted
+from toolwright.tools.search_output import CountParser, LineParser, NameParser, Parser
+from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, HiddenName, as_glob, below, hidden_name, notices
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
+    from toolwright.workspace.ripgrep import SearchEnd
     from toolwright.workspace.workspace import SearchPlace
 
 LONGEST_LINE = 2000
@@ -64,60 +69,87 @@ class Grep(BuiltinTool):
             raise ToolFailure("pattern, glob, exclude and type cannot hold a NUL character.")
         try:
             with context.workspace.search_place(parsed.path) as place:
-                return await _search(parsed, place, context.workspace)
+                return await _search(parsed, place, context)
         except FileNotFoundError:
             raise ToolFailure(await missing_file(parsed.path, context.workspace)) from None
 
 
-async def _search(parsed: GrepInput, place: SearchPlace, workspace: Workspace) -> ToolOutput:
-    separator = b"\0" if parsed.output_mode == "files_with_matches" else b"\n"
-    results = Results(parsed.offset, parsed.head_limit, separator=separator)
+async def _search(parsed: GrepInput, place: SearchPlace, context: ToolContext) -> ToolOutput:
+    deadline = anyio.current_time() + SEARCH_TIMEOUT
+    hidden = hidden_name(context, parsed.path) if place.file is None else None
+    naming = _naming(place, context.workspace, hidden)
+    run = _Run(parsed, place, context.workspace, naming, deadline)
     try:
-        end = await workspace.search(place, arguments(parsed), on_output=results.feed, timeout=SEARCH_TIMEOUT)
-    except TooMuch:  # let ripgrep put it in order, more slowly, and keep only the page
-        results = Results(parsed.offset, parsed.head_limit, separator=separator, ordered=True)
-        end = await workspace.search(place, ["--sort=path", *arguments(parsed)], on_output=results.feed, timeout=SEARCH_TIMEOUT)
+        end, page = await run.answer(ordered=place.file is not None)
+    except TooMuch:  # a page far behind the beginning: let ripgrep put the answers in order, more slowly
+        end, page = await run.answer(ordered=True)
+    return _result(parsed, page, notices(end, hidden))
 
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One search, as often as it takes."""
+
+    parsed: GrepInput
+    place: SearchPlace
+    workspace: Workspace
+    naming: Naming
+    deadline: float
+
+    async def answer(self, *, ordered: bool) -> tuple[SearchEnd, ResultPage]:
+        results = Results(_PARSERS[self.parsed.output_mode](), _wanted(self.parsed), self.naming, ordered=ordered)
+        sorting = ["--sort=path"] if ordered and self.place.file is None else []
+        end = await self.workspace.search(
+            self.place,
+            [*sorting, *arguments(self.parsed)],
+            on_output=results.feed,
+            timeout=max(0.0, self.deadline - anyio.current_time()),
+        )
+        return end, results.page()
+
+
+def _naming(place: SearchPlace, workspace: Workspace, hidden: HiddenName | None) -> Naming:
     def path(name: bytes) -> str:
         return place.path if place.file is not None else below(place.path, name)
 
-    notes = notices(end)
-    return _result(parsed, results.page(lambda name: workspace.shown(path(name)), path), notes)
+    return Naming(path, workspace.shown, hidden)
+
+
+def _wanted(parsed: GrepInput) -> Wanted:
+    before, after = _context(parsed)
+    breaks = parsed.output_mode == "content" and bool(before or after)
+    return Wanted(parsed.offset, parsed.head_limit, numbers=parsed.numbers, breaks=breaks)
+
+
+_PARSERS: Mapping[Mode, Callable[[], Parser]] = {
+    "files_with_matches": NameParser,
+    "count": CountParser,
+    "content": LineParser,
+}
+_MODES: Mapping[Mode, tuple[str, ...]] = {
+    "files_with_matches": ("--files-with-matches",),
+    "count": ("--count",),
+    "content": ("--heading", "--line-number", f"--max-columns={LONGEST_LINE}", "--max-columns-preview"),
+}
 
 
 def arguments(parsed: GrepInput) -> list[str]:
     """ripgrep's arguments. Everything that comes from the model is the value of an option, never an option."""
-    chosen = ["--hidden", "--with-filename", "--no-heading", *_MODES[parsed.output_mode]]
+    chosen = ["--hidden", "--with-filename", "--null", *_MODES[parsed.output_mode]]
     if parsed.output_mode == "content":
-        chosen += _content_arguments(parsed)
+        before, after = _context(parsed)
+        chosen += [f"--before-context={before}", f"--after-context={after}", *(["--only-matching"] if parsed.only else [])]
     chosen += ["--ignore-case"] if parsed.ignore_case else []
     chosen += ["--multiline", "--multiline-dotall"] if parsed.multiline else []
     chosen += [f"--type={parsed.type}"] if parsed.type else []
-    chosen += [f"--glob={parsed.glob.removeprefix('./')}"] if parsed.glob else []
-    chosen += [f"--glob=!{parsed.exclude.removeprefix('./')}"] if parsed.exclude else []
+    chosen += [f"--glob={as_glob(parsed.glob)}"] if parsed.glob else []
+    chosen += [f"--glob=!{as_glob(parsed.exclude)}"] if parsed.exclude else []
     return [*chosen, *HIDE_GIT, f"--regexp={parsed.pattern}"]
 
 
-_MODES = {
-    "files_with_matches": ("--files-with-matches", "--null"),
-    "count": ("--count", "--null"),
-    "content": (
-        f"--max-columns={LONGEST_LINE}",
-        "--max-columns-preview",
-        f"--field-match-separator={MATCH_SEPARATOR}",
-        f"--field-context-separator={CONTEXT_SEPARATOR}",
-    ),
-}
-
-
-def _content_arguments(parsed: GrepInput) -> list[str]:
+def _context(parsed: GrepInput) -> tuple[int, int]:
     around = parsed.around or parsed.context
-    return [
-        "--line-number" if parsed.numbers else "--no-line-number",
-        f"--after-context={parsed.after or around}",
-        f"--before-context={parsed.before or around}",
-        *(["--only-matching"] if parsed.only else []),
-    ]
+    return parsed.before or around, parsed.after or around
 
 
 def _result(parsed: GrepInput, page: ResultPage, notes: list[str]) -> ToolOutput:

@@ -1,23 +1,56 @@
-"""Put ripgrep's answers in the order of paths and cut a page out of them, counting all.
+"""Put what was found in the order of paths and cut a page out of it, counting all.
 
-ripgrep searches in parallel and answers in any order, file by file. As long as the answers fit into memory they are ordered
-here; beyond that `TooMuch` asks the caller to have ripgrep order them, and only the page is kept.
+ripgrep searches in parallel and answers in any order, file by file. What lies behind the page in the order of paths is dropped
+as soon as that is clear, so memory does not grow with the answer. Only a page far behind the beginning may need more than is
+kept; then `TooMuch` asks the caller to have ripgrep put its answers in order itself, which is slower.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from toolwright.tools.search_output import Found, Parser
+
 MOST_CHARACTERS = 30_000
 MOST_BYTES_TO_ORDER = 8 * 1024 * 1024
-MATCH_SEPARATOR, CONTEXT_SEPARATOR = r"\x00:", r"\x00-"
-"""What ripgrep puts between path, line number and text: no path and no text can hold it."""
+_FIRST_SORTING = 1024 * 1024
+_SHORTEST_ENTRY = 5
+_OVERHEAD = 150
+"""About what a kept file weighs besides its text."""
 _BREAK = b"--"
+_NUMBERED = re.compile(rb"([0-9]+)([:-])")
 
 
 class TooMuch(Exception):
-    """More came than is ordered in memory."""
+    """More is needed than can be put in order in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The page: `limit` entries (0: as many as fit) after the first `offset` ones, and how its lines look."""
+
+    offset: int
+    limit: int
+    numbers: bool = True
+    breaks: bool = False
+    """Between two files stands a line `--`, as between two places of one."""
+
+    @property
+    def end(self) -> int:
+        """No entry from this number on can be on the page."""
+        most = MOST_CHARACTERS // _SHORTEST_ENTRY
+        return self.offset + (min(self.limit, most) if self.limit else most)
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What becomes of a file's name: its full path, how that is shown, whether it must not be seen at all."""
+
+    path: Callable[[bytes], str]
+    shown: Callable[[str], str]
+    hidden: Callable[[bytes], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,105 +65,111 @@ class ResultPage:
     """The sum of the numbers, when counting."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    name: bytes
-    """The path as ripgrep calls it; empty for a break between two places."""
-    rest: bytes
-
-
 class Results:
     """Feed it ripgrep's output, then ask for the `page`. With `ordered`, the output already comes in order."""
 
-    def __init__(self, offset: int, limit: int, *, separator: bytes, ordered: bool = False) -> None:
-        self._window = _Window(offset, limit)
-        self._separator = separator
+    def __init__(self, parser: Parser, wanted: Wanted, naming: Naming, *, ordered: bool = False) -> None:
+        self._parser = parser
+        self._wanted = wanted
+        self._naming = naming
         self._ordered = ordered
-        self._pending = b""
-        self._bytes = 0
-        self._at_break = False
-        self._breaks = False
-        self._blocks: dict[bytes, list[_Entry]] = {}
+        self._kept: list[tuple[bytes, Found]] = []
+        self._weight = 0
+        self._weight_to_sort = min(_FIRST_SORTING, MOST_BYTES_TO_ORDER)
+        self._skipped = 0
+        self._total = self._files = self._matches = 0
+        parser.skip = wanted.offset if ordered else 0
 
     async def feed(self, piece: bytes) -> None:
-        self._bytes += len(piece)
-        if not self._ordered and self._bytes > MOST_BYTES_TO_ORDER:
-            raise TooMuch
-        records = (self._pending + piece).split(self._separator)
-        self._pending = records.pop()
-        for record in records:
-            self._take(record)
+        self._take(self._parser.feed(piece))
 
-    def page(self, shown: Callable[[bytes], str], path: Callable[[bytes], str]) -> ResultPage:
-        if self._pending:
-            self._take(self._pending)
-        for entry in self._in_order():
-            self._window.add(entry)
-        return self._window.page(shown, path)
+    def page(self) -> ResultPage:
+        """Raises `TooMuch` if the page begins behind what was kept of a file."""
+        self._take(self._parser.finish())
+        self._kept.sort()
+        entries = [*self._fitting()]
+        paths = {name: self._naming.path(name) for name in dict.fromkeys(name for name, _ in entries if name)}
+        labels = {name: self._naming.shown(path) for name, path in paths.items()}
+        lines = [self._line(labels.get(name, ""), name, text) for name, text in entries]
+        return ResultPage(lines, [*paths.values()], self._total, self._files, self._matches)
 
-    def _take(self, record: bytes) -> None:
-        entry = self._parse(record)
-        if self._ordered:
-            self._window.add(entry)
-        elif not entry.name:
-            self._at_break = self._breaks = True
-        else:
-            block = self._blocks.setdefault(entry.name, [])
-            if self._at_break and block:
-                block.append(_Entry(b"", _BREAK))
-            block.append(entry)
-            self._at_break = False
-
-    def _parse(self, record: bytes) -> _Entry:
-        if self._separator == b"\0":
-            return _Entry(record, b"")
-        name, found, rest = record.partition(b"\0")
-        if found:
-            return _Entry(name, b":" + rest if rest.isdigit() else rest.replace(b"\0", b"", 1))
-        if record == _BREAK:
-            return _Entry(b"", _BREAK)
-        name, _, rest = record.partition(b": ")  # a remark about a binary file
-        return _Entry(name, b": " + rest)
-
-    def _in_order(self) -> Iterator[_Entry]:
-        for number, name in enumerate(sorted(self._blocks, key=_path_order)):
-            if number and self._breaks:
-                yield _Entry(b"", _BREAK)
-            yield from self._blocks[name]
-
-
-def _path_order(name: bytes) -> list[bytes]:
-    return name.split(b"/")
-
-
-class _Window:
-    """Keeps the entries of the page that fit, and counts them all."""
-
-    def __init__(self, offset: int, limit: int) -> None:
-        self._offset = offset
-        self._end = offset + limit if limit else None
-        self._room = MOST_CHARACTERS
-        self._kept: list[_Entry] = []
-        self._total = 0
-        self._files = 0
-        self._matches = 0
-        self._last = b""
-
-    def add(self, entry: _Entry) -> None:
-        position = self._total
-        self._total += 1
-        if entry.name and entry.name != self._last:
-            self._last = entry.name
+    def _take(self, found: Iterator[Found]) -> None:
+        hidden, ordered, breaks = self._naming.hidden, self._ordered, self._wanted.breaks
+        for file in found:
+            name, entries, body, _, matches = file
+            if hidden is not None and hidden(name):
+                continue
+            self._total += entries + (breaks and self._files > 0)
             self._files += 1
-        if entry.rest[1:].isdigit():
-            self._matches += int(entry.rest[1:])
-        if position < self._offset or self._room <= 0 or (self._end is not None and position >= self._end):
-            return
-        self._room -= len(entry.name) + len(entry.rest) + 1
-        self._kept.append(entry)
+            self._matches += matches
+            if not ordered or self._is_near(file):
+                # NUL sorts before every byte of a name: this is the order of paths, folder by folder.
+                self._kept.append((name.replace(b"/", b"\0"), file))
+                self._weight += len(name) + len(body) + _OVERHEAD
+        if self._weight > self._weight_to_sort and not ordered:
+            self._drop_what_lies_behind()
 
-    def page(self, shown: Callable[[bytes], str], path: Callable[[bytes], str]) -> ResultPage:
-        names = list(dict.fromkeys(entry.name for entry in self._kept if entry.name))
-        labels = {name: shown(name) for name in names} | {b"": ""}
-        lines = [labels[entry.name] + entry.rest.decode("utf-8", "backslashreplace") for entry in self._kept]
-        return ResultPage(lines, [path(name) for name in names], self._total, self._files, self._matches)
+    def _is_near(self, file: Found) -> bool:
+        """Whether a file that comes in order reaches into the page."""
+        self._parser.skip = max(0, self._wanted.offset - self._total - self._wanted.breaks)
+        if self._total <= self._wanted.offset:
+            self._skipped = self._total
+            return False
+        return self._total - file.entries < self._wanted.end
+
+    def _drop_what_lies_behind(self) -> None:
+        self._kept.sort()
+        position = self._skipped
+        for number, (_, file) in enumerate(self._kept):
+            if position >= self._wanted.end:
+                del self._kept[number:]
+                break
+            position += file.entries
+        self._weight = sum(len(name) + len(file.body) + _OVERHEAD for name, file in self._kept)
+        if self._weight > MOST_BYTES_TO_ORDER:
+            raise TooMuch
+        self._weight_to_sort = max(_FIRST_SORTING, 2 * self._weight)
+
+    def _fitting(self) -> Iterator[tuple[bytes, bytes]]:
+        room = MOST_CHARACTERS
+        for position, name, text in self._from_offset():
+            if position >= self._wanted.end or room <= 0:
+                return
+            room -= len(name) + len(text) + 1
+            yield name, text
+
+    def _from_offset(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """The entries of the page and behind, with their numbers; a break has no name."""
+        position = self._skipped
+        for _, file in self._kept:
+            if position and self._wanted.breaks:
+                if position >= self._wanted.offset:
+                    yield position, b"", _BREAK
+                position += 1
+            start = max(0, self._wanted.offset - position)
+            for number, text in enumerate(_entries(file, start), position + start):
+                yield number, file.name if text != _BREAK else b"", text
+            position += file.entries
+
+    def _line(self, label: str, name: bytes, text: bytes) -> str:
+        if not name:
+            return text.decode()
+        if numbered := _NUMBERED.match(text):
+            rest = text[numbered.start(2) :]
+            text = numbered[2] + numbered[1] + rest if self._wanted.numbers else rest
+        elif text.isdigit():
+            text = b":" + text
+        else:  # empty, or a remark that begins with the name
+            text = text.removeprefix(name)
+        return label + text.removesuffix(b"\r").decode("utf-8", "backslashreplace")
+
+
+def _entries(file: Found, start: int) -> Iterator[bytes]:
+    """The entries from number `start` on. Raises `TooMuch` where the kept ones end before the file's do."""
+    if start >= file.entries:
+        return
+    entries = file.body.split(b"\n")
+    entries.pop()
+    yield from entries[start - file.first :]
+    if file.first + len(entries) < file.entries:
+        raise TooMuch

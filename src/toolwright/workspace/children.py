@@ -27,7 +27,7 @@ _LINUX: bool = sys.platform == "linux"
 _CHUNK = 1 << 16
 _READS_BEFORE_A_PAUSE = 16
 _GRACE = 0.1
-_MOST_ERROR_BYTES = 8192
+MOST_ERROR_BYTES = 8192
 _KILL_PATIENCE = 1.0
 
 
@@ -102,6 +102,11 @@ class ChildProcess:
             if not self._exited:
                 await self._wait()
 
+    async def gather(self, seconds: float) -> None:
+        """Let output gather for so long, or until the process has ended: a few large pieces cost less than many small ones."""
+        with anyio.move_on_after(seconds):
+            await anyio.wait_readable(self._exit)
+
     def read_now(self) -> bytes | None:
         """What is there already; None if nothing is, empty at the end of the stream."""
         try:
@@ -148,7 +153,7 @@ class ChildProcess:
             piece = os.read(descriptor, _CHUNK)
         except BlockingIOError:
             return
-        self.error_output += piece[: _MOST_ERROR_BYTES - len(self.error_output)]
+        self.error_output += piece[: MOST_ERROR_BYTES - len(self.error_output)]
         if not piece:
             with suppress(KeyError):
                 self._selector.unregister(descriptor)

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
+from stat import S_ISDIR
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -23,8 +24,9 @@ _EXECUTE, _READ_FILE, _READ_DIRECTORY = 1 << 0, 1 << 2, 1 << 3
 _HANDLED = (1 << 13) - 1  # every right of the first version: reading, executing and all ways of writing
 
 
-def confined(work: Callable[[], T], *, readable: Sequence[int], executable: int) -> T:
-    """Do `work` where it and its children can read only below the folders `readable` and execute only the file `executable`."""
+def confined(work: Callable[[], T], *, readable: Sequence[int], executable: Sequence[int]) -> T:
+    """Do `work` where it and its children can read only `readable` and read and execute only `executable`: files, or folders
+    with all that is below."""
     if not is_available():
         return work()
     outcome: list[T] = []
@@ -50,7 +52,7 @@ def confine_thread(readable: Sequence[str]) -> None:
     if not is_available():
         return
     folders = [os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for folder in readable if os.path.isdir(folder)]
-    _restrict_thread(folders, None)
+    _restrict_thread(folders, ())
 
 
 @cache
@@ -64,16 +66,16 @@ def is_available() -> bool:
         return False
 
 
-def _restrict_thread(readable: Sequence[int], executable: int | None) -> None:
+def _restrict_thread(readable: Sequence[int], executable: Sequence[int]) -> None:
     import ctypes
 
     handled = ctypes.c_uint64(_HANDLED)
     ruleset = _call(_CREATE_RULESET, ctypes.byref(handled), ctypes.sizeof(handled), 0)
     try:
-        for folder in readable:
-            _allow(ruleset, folder, _READ_FILE | _READ_DIRECTORY)
-        if executable is not None:
-            _allow(ruleset, executable, _READ_FILE | _EXECUTE)
+        for descriptor in readable:
+            _allow(ruleset, descriptor, _READ_FILE | _READ_DIRECTORY)
+        for descriptor in executable:
+            _allow(ruleset, descriptor, _READ_FILE | _READ_DIRECTORY | _EXECUTE)
         ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         _call(_RESTRICT_SELF, ruleset, 0)
     finally:
@@ -81,6 +83,8 @@ def _restrict_thread(readable: Sequence[int], executable: int | None) -> None:
 
 
 def _allow(ruleset: int, descriptor: int, rights: int) -> None:
+    if not S_ISDIR(os.fstat(descriptor).st_mode):
+        rights &= ~_READ_DIRECTORY
     rule = rights.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)  # a packed landlock_path_beneath_attr
     _call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
 

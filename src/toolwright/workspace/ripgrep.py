@@ -10,16 +10,24 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
+from stat import S_ISREG
 
 import anyio
 
-from toolwright.workspace.beneath import PATH_ONLY
-from toolwright.workspace.children import ChildProcess, start
+from toolwright.workspace.beneath import PATH_ONLY, open_beneath
+from toolwright.workspace.children import MOST_ERROR_BYTES, ChildProcess, start
 from toolwright.workspace.errors import ProgramMissing
-from toolwright.workspace.landlock import confined
+from toolwright.workspace.landlock import confined, is_available
 from toolwright.workspace.limits import inline
 
-_ALWAYS = ("--no-config", "--color=never", "--no-ignore-global")
+_ALWAYS = ("--no-config", "--color=never", "--no-ignore-global", "--no-ignore-messages")
+_IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
+_MOST_LEVELS = 100
+_SMALL_PIECE = 16 * 1024
+_FLOOD = 32 * 1024
+_GATHERING = 0.004
+"""ripgrep writes file by file. Waking up for each of them cost more than the search itself."""
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 
 
@@ -29,6 +37,7 @@ class SearchEnd:
 
     exit_code: int
     message: str
+    message_is_cut: bool
     timed_out: bool
 
 
@@ -52,42 +61,97 @@ async def run_ripgrep(
     arguments: Sequence[str],
     *,
     directory: int,
-    roots: Sequence[str],
     on_output: Callable[[bytes], Awaitable[None]],
     stdin: int | None = None,
     timeout: float,
 ) -> SearchEnd:
     """Run ripgrep in the folder that `directory` stands on. Cancellation and timeout kill it.
 
-    It walks by names, so a folder could be swapped for a link under its feet: the kernel keeps it inside `roots` (`landlock`).
+    It walks by names, so a folder could be swapped for a link under its feet: the kernel keeps it below `directory`
+    (`landlock`). Beside that it may read the ignore files of the repository around it.
     """
     argv = (ripgrep_path(), *_ALWAYS, *arguments)
-    child = await inline(lambda: _start_confined(argv, directory, stdin, roots))
+    child = await inline(lambda: _start_confined(argv, directory, stdin))
     try:
         with anyio.move_on_after(timeout) as scope:
+            came = 0
             while piece := await child.read():
                 await on_output(piece)
+                came += len(piece)
+                if len(piece) < _SMALL_PIECE:
+                    if came < _FLOOD:
+                        await child.gather(_GATHERING)
+                    came = 0
     finally:
         child.close()
-    return SearchEnd(child.returncode, bytes(child.error_output).decode("utf-8", "replace").strip(), scope.cancelled_caught)
+    message = bytes(child.error_output).decode("utf-8", "surrogateescape").strip()
+    is_cut = len(child.error_output) >= MOST_ERROR_BYTES
+    return SearchEnd(child.returncode, message, message_is_cut=is_cut, timed_out=scope.cancelled_caught)
 
 
-def _start_confined(argv: Sequence[str], directory: int, stdin: int | None, roots: Sequence[str]) -> ChildProcess:
+def _start_confined(argv: Sequence[str], directory: int, stdin: int | None) -> ChildProcess:
     with ExitStack() as stack:
         # Everything the child is given is opened before: the thread that starts it can open nothing else.
         program = stack.enter_context(_descriptor_of(argv[0], PATH_ONLY))
         source = stack.enter_context(_descriptor_of(os.devnull, os.O_RDONLY)) if stdin is None else stdin
-        folders = [stack.enter_context(_descriptor_of(root, PATH_ONLY | os.O_DIRECTORY)) for root in roots]
 
         def begin() -> ChildProcess:
             return start(argv, directory=directory, environment=_ENVIRONMENT, separate_errors=True, stdin=source)
 
-        return confined(begin, readable=folders, executable=program)
+        if not is_available():
+            return begin()
+        readable = [directory, *_ignore_files_above(directory, stack)] if stdin is None else []
+        return confined(begin, readable=readable, executable=[program, *_libraries(argv[0], stack)])
+
+
+def _ignore_files_above(directory: int, stack: ExitStack) -> list[int]:
+    """The ignore files from the folder above up to the top of the repository, open; nothing if there is no repository."""
+    found: list[int] = []
+    folder = directory
+    for _ in range(_MOST_LEVELS):
+        if _has(folder, ".git"):
+            return found
+        above = stack.enter_context(_descriptor_of("..", PATH_ONLY | os.O_DIRECTORY, folder=folder))
+        if os.path.sameopenfile(above, folder):
+            break
+        folder = above
+        found += [file for name in _IGNORE_FILES if (file := _regular_file(folder, name, stack)) is not None]
+    return []
+
+
+def _has(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
+
+
+def _regular_file(folder: int, name: str, stack: ExitStack) -> int | None:
+    try:
+        file = open_beneath(folder, name.split("/"), PATH_ONLY)
+    except OSError:
+        return None
+    stack.callback(os.close, file)
+    return file if S_ISREG(os.fstat(file).st_mode) else None
+
+
+def _libraries(program: str, stack: ExitStack) -> list[int]:
+    """The folders a program that is not linked statically loads itself from."""
+    if not _is_dynamic(program):
+        return []
+    return [stack.enter_context(_descriptor_of(path, PATH_ONLY)) for path in _LIBRARIES if os.path.isdir(path)]
+
+
+@cache
+def _is_dynamic(program: str) -> bool:
+    with open(program, "rb") as file:
+        return b"/ld-" in file.read(4096)  # the name of its loader stands near the beginning
 
 
 @contextmanager
-def _descriptor_of(path: str, flags: int) -> Iterator[int]:
-    descriptor = os.open(path, flags | os.O_CLOEXEC)
+def _descriptor_of(path: str, flags: int, *, folder: int | None = None) -> Iterator[int]:
+    descriptor = os.open(path, flags | os.O_CLOEXEC, dir_fd=folder)
     try:
         yield descriptor
     finally:

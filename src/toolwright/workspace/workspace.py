@@ -243,7 +243,6 @@ class Workspace:
         return await ripgrep.run_ripgrep(
             [*arguments, "--", target],
             directory=place.folder,
-            roots=self.roots,
             on_output=on_output,
             stdin=place.file,
             timeout=timeout,
