@@ -13,6 +13,7 @@ from claude_agent_sdk import (
     StreamEvent,
     SystemMessage,
     create_sdk_mcp_server,
+    query,
     tool,
 )
 from claude_agent_sdk.types import PermissionRuleValue
@@ -92,15 +93,9 @@ async def _(run: Run) -> None:
         await first.wait()
         yield prompt_frame([{"type": "text", "text": "second"}])
 
-    async def watch() -> None:
-        while not run.server.requests:
-            await anyio.sleep(0.02)
-        await anyio.sleep(0.3)
-        first.set()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(watch)
-        await run.ask(prompts())
+    async for message in query(prompt=prompts(), options=run.options()):
+        if isinstance(message, ResultMessage):
+            first.set()
 
 
 @conversation(

@@ -11,8 +11,10 @@ import anyio
 import pytest
 from conversations import CONVERSATIONS
 from known_differences import DIFFERENCES
-from published import LONGEST, without_settings_from_outside
+from published import LEAVINGS, LONGEST, without_settings_from_outside
 from side_by_side import COMMANDS, ORIGINAL_COMMAND, Conversation, differences
+
+pytestmark = LEAVINGS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "compatibility.md"
 

@@ -18,12 +18,12 @@ from claude_agent_sdk import (
     SystemMessage,
     query,
 )
-from published import LONGEST, Place, ask, bash, client_of, kinds, result, say, texts
+from published import LONGEST, ON_ASYNCIO, Place, ask, bash, client_of, kinds, result, say, texts
 
 from toolwright.testing import ModelServer, Status, ToolCall, answer
 from toolwright.testing.messages_dialect import cut_mid_chunk, end_without_stop, error_inside, reset_mid_stream
 
-pytestmark = pytest.mark.anyio
+pytestmark = ON_ASYNCIO
 
 ONE_RETRY = {"CLAUDE_CODE_MAX_RETRIES": "1"}
 

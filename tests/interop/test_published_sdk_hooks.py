@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from claude_agent_sdk import HookMatcher, PermissionResultAllow, PermissionResultDeny, create_sdk_mcp_server, tool
 from published import (
+    ON_ASYNCIO,
     Place,
     always,
     ask,
@@ -23,7 +24,7 @@ from published import (
 
 from toolwright.testing import ModelServer, ToolCall, answer
 
-pytestmark = pytest.mark.anyio
+pytestmark = ON_ASYNCIO
 
 TOUCH = bash("touch x", id="t1")
 BASE = {"session_id", "transcript_path", "cwd", "hook_event_name", "permission_mode", "prompt_id"}

@@ -15,9 +15,24 @@ from claude_agent_sdk import (
     tool,
 )
 from claude_agent_sdk.types import PermissionRuleValue
-from published import Place, answer_of, ask, bash, call, client_of, content_text, kinds, prompts, result, results, say, texts
+from published import (
+    ON_ASYNCIO,
+    Place,
+    answer_of,
+    ask,
+    bash,
+    call,
+    client_of,
+    content_text,
+    kinds,
+    prompts,
+    result,
+    results,
+    say,
+    texts,
+)
 
-pytestmark = pytest.mark.anyio
+pytestmark = ON_ASYNCIO
 
 
 class Person:

@@ -7,6 +7,7 @@ import anyio
 import pytest
 from claude_agent_sdk import AssistantMessage, ResultError, StreamEvent, SystemMessage, ToolUseBlock, query
 from published import (
+    ON_ASYNCIO,
     Place,
     ask,
     bash,
@@ -25,7 +26,7 @@ from published import (
 
 from toolwright.testing import ModelServer, ToolCall, answer
 
-pytestmark = pytest.mark.anyio
+pytestmark = ON_ASYNCIO
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from claude_agent_sdk import ResultError, get_session_messages, list_sessions
-from published import Place, ask, bash, init, result, say
+from published import ON_ASYNCIO, Place, ask, bash, init, result, say
 
 from toolwright.testing import ModelServer, answer
 
-pytestmark = pytest.mark.anyio
+pytestmark = ON_ASYNCIO
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 CHOSEN = "11111111-1111-4111-8111-111111111111"

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from claude_agent_sdk import ToolUseBlock, create_sdk_mcp_server, tool
-from published import Place, ask, blocks, call, content_text, prompts, result, results, say
+from published import ON_ASYNCIO, Place, ask, blocks, call, content_text, prompts, result, results, say
 
 from toolwright.testing import ModelServer, answer
 
-pytestmark = pytest.mark.anyio
+pytestmark = ON_ASYNCIO
 
 MEGABYTE = 1024 * 1024
 LARGE = 30 * MEGABYTE

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from claude_agent_sdk import ResultError
-from published import Place, answer_of, ask, call, client_of, init, kinds, result, results, say
+from published import ON_ASYNCIO, Place, answer_of, ask, call, client_of, init, kinds, result, results, say
 
-pytestmark = pytest.mark.anyio
+pytestmark = ON_ASYNCIO
 
 SCHEMA = {
     "type": "object",
