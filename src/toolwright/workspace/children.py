@@ -27,6 +27,8 @@ _LINUX: bool = sys.platform == "linux"
 _CHUNK = 1 << 16
 _READS_BEFORE_A_PAUSE = 16
 _GRACE = 0.1
+_PIPE_HOLDS = 1 << 16
+"""What Linux keeps in a pipe that nobody made larger."""
 MOST_ERROR_BYTES = 8192
 _KILL_PATIENCE = 1.0
 
@@ -67,6 +69,7 @@ class ChildProcess:
                 self._selector.register(descriptor, selectors.EVENT_READ)
         self._exited = False
         self._ended_at = 0.0
+        self._late_bytes = 0
         self._reads = 0
         self.error_output = bytearray()
         """The first bytes of a separate stderr."""
@@ -93,7 +96,7 @@ class ChildProcess:
         while True:
             piece = self.read_now()
             if piece:
-                return b"" if self._grace_is_over() else piece
+                return b"" if self._is_someone_elses(piece) else piece
             if piece == b"":
                 await self._wait_for_exit()
                 return b""
@@ -158,8 +161,12 @@ class ChildProcess:
             with suppress(KeyError):
                 self._selector.unregister(descriptor)
 
-    def _grace_is_over(self) -> bool:
-        return self._exited and anyio.current_time() > self._ended_at + _GRACE
+    def _is_someone_elses(self, piece: bytes) -> bool:
+        """Whether a piece comes from a child that lives on: no more than a pipe holds can be from the process itself."""
+        if not self._exited:
+            return False
+        self._late_bytes += len(piece)
+        return self._late_bytes > _PIPE_HOLDS and anyio.current_time() > self._ended_at + _GRACE
 
     async def _more_within_grace(self) -> bool:
         left = self._ended_at + _GRACE - anyio.current_time()
