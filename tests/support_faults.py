@@ -56,9 +56,10 @@ class FaultRunner:
         """`fault` in strace's words, such as `fsync:error=EIO:when=2`."""
         pid = int(self._ask(f"{work} {folder}"))
         inject = ["-e", f"inject={fault}"] if fault else []
+        self._log.unlink(missing_ok=True)
         strace = subprocess.Popen(["strace", "-qq", "-o", str(self._log), *inject, "-p", str(pid)], stderr=subprocess.PIPE)
         try:
-            _wait_until_traced(pid, strace)
+            _wait_until_traced(self._log, strace)
             code = int(self._ask("go"))
         finally:
             strace.wait()
@@ -75,8 +76,8 @@ class FaultRunner:
         return self._server.stdout.readline()
 
 
-def _wait_until_traced(pid: int, strace: subprocess.Popen[bytes]) -> None:
-    while "\nTracerPid:\t0\n" in Path(f"/proc/{pid}/status").read_text():
+def _wait_until_traced(log: Path, strace: subprocess.Popen[bytes]) -> None:
+    while not (log.exists() and "poll(" in log.read_text()):
         if strace.poll() is not None:
             assert strace.stderr is not None
             pytest.fail(f"strace could not attach: {strace.stderr.read().decode()}")
@@ -165,7 +166,8 @@ def _run_traced(work: Callable[[str], Step], folder: str, go: int) -> None:
     step = work(folder)
     begin = select.poll()
     begin.register(go, select.POLLIN)
-    begin.poll()  # a call that the work itself never makes
+    while not begin.poll(2):  # a call that the work itself never makes; once strace reports one, it sees everything
+        pass
     try:
         code = DURABLE if step() else UNCONFIRMED
     except OSError:

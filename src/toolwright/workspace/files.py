@@ -42,15 +42,18 @@ class OpenFile:
 
     def read_all(self, limit: int) -> bytes:
         """The whole content. A file that turns out to hold more than `limit` bytes is `FileTooLarge`, whatever it claimed."""
+        claimed = self.status.st_size
         pieces: list[bytes] = []
-        left = limit + 1
+        left = limit + 1 if claimed <= limit else 0
+        wanted = claimed + 1 if claimed else _CHUNK  # one more than it claims, so that its end shows in the same call
         while left > 0:
-            wanted = min(left, max(self.status.st_size + 1, _CHUNK))
+            wanted = min(left, wanted)
             piece = os.read(self.descriptor, wanted)
             pieces.append(piece)
             left -= len(piece)
-            if not piece or (len(piece) < wanted and self.status.st_size):
+            if not piece or (claimed and len(piece) < wanted):
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            wanted = _CHUNK
         raise FileTooLarge(f"{self.path} holds more than {limit:,} bytes.")
 
     def chunks(self) -> Iterator[bytes]:

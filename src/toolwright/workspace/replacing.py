@@ -189,17 +189,16 @@ def _holds(folder: int, name: str, data: bytes) -> bool:
         raise
     try:
         status = os.fstat(descriptor)
-        return stat.S_ISREG(status.st_mode) and status.st_size == len(data) and _read(descriptor, len(data) + 1) == data
+        return stat.S_ISREG(status.st_mode) and status.st_size == len(data) and _read(descriptor, len(data)) == data
     finally:
         release(descriptor)
 
 
-def _read(descriptor: int, most: int) -> bytes:
-    pieces = []
-    while most and (piece := os.read(descriptor, most)):
-        pieces.append(piece)
-        most -= len(piece)
-    return b"".join(pieces)
+def _read(descriptor: int, size: int) -> bytes:
+    data = os.read(descriptor, size + 1)
+    while len(data) < size and (piece := os.read(descriptor, size + 1)):
+        data += piece
+    return data
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
