@@ -4,6 +4,7 @@ Runs where that package is installed. What differs on purpose is named here, wit
 """
 
 import dataclasses
+import importlib
 import inspect
 import typing
 from typing import Any
@@ -14,8 +15,8 @@ import toolwright
 import toolwright.types
 from toolwright.protocol.parse import parse_message
 
-published = pytest.importorskip("claude_agent_sdk")
-published_types = pytest.importorskip("claude_agent_sdk.types")
+published = importlib.import_module("claude_agent_sdk")
+published_types = importlib.import_module("claude_agent_sdk.types")
 
 LATER = {
     "ForkSessionResult",
@@ -135,6 +136,7 @@ def flattened(members: tuple[Any, ...]) -> list[str]:
 
 OTHER_HINTS = {
     "ClaudeAgentOptions.tools",  # ours takes Python functions too
+    "ClaudeAgentOptions.model",  # ours takes model objects too
     "ClaudeAgentOptions.hooks",  # theirs is a union of one-valued Literals; the values are compared below
     "SDKControlInitializeRequest.hooks",
 }
@@ -313,7 +315,7 @@ FRAMES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: f"{frame['type']}-{frame.get('subtype', '')}")
 def test_frame_is_parsed_the_same(frame: dict[str, Any]) -> None:
-    parser = pytest.importorskip("claude_agent_sdk._internal.message_parser")  # not public, but used by programs
+    parser = importlib.import_module("claude_agent_sdk._internal.message_parser")  # not public, but used by programs
     assert repr(parse_message(frame)) == repr(parser.parse_message(frame))
 
 
@@ -332,7 +334,7 @@ BROKEN = [
 
 @pytest.mark.parametrize("frame", BROKEN, ids=str)
 def test_broken_frame_is_refused_by_both(frame: dict[str, Any]) -> None:
-    parser = pytest.importorskip("claude_agent_sdk._internal.message_parser")
+    parser = importlib.import_module("claude_agent_sdk._internal.message_parser")
     with pytest.raises(toolwright.types.MessageParseError):
         parse_message(frame)
     with pytest.raises(published.ClaudeSDKError):
