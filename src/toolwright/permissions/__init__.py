@@ -14,7 +14,7 @@ Nothing here awaits, opens a file or reads the environment.
 """
 
 from .calls import Call, Place
-from .policy import Decision, ReasonType, decide, denies_reading
+from .policy import Decision, ReasonType, decide, denies_reading, hidden_paths
 from .rules import Rule, RuleSource, parse_rule
 from .ruleset import RuleSet
 from .suggestions import suggestions
@@ -26,6 +26,7 @@ __all__ = [
     "ReasonType",
     "decide",
     "denies_reading",
+    "hidden_paths",
     "Rule",
     "RuleSource",
     "parse_rule",

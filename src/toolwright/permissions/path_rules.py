@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from posixpath import join
 
@@ -43,6 +43,25 @@ class PathRules:
                 if relative is not None and group.any_of.match(relative):
                     return next(rule for expression, rule in group.each if expression.match(relative))
         return None
+
+    def tester(self, place: Place) -> Callable[[str], bool]:
+        """Whether some rule covers a normal, absolute path: the same answer as `covering`, for very many paths at one place."""
+        searches = [
+            (join(folder, ""), group.any_of.match)
+            for group in self._groups
+            for folder in dict.fromkeys(self._folders(group, place))
+        ]
+        end = "/" if self._widely else ""
+
+        def covers(path: str) -> bool:
+            for start, match in searches:
+                if path.startswith(start) and match(path[len(start) :] + end):
+                    return True
+                if path + "/" == start and match(end):
+                    return True
+            return False
+
+        return covers
 
     def _folders(self, group: _Group, place: Place) -> tuple[str, ...]:
         """Where the group's patterns start."""

@@ -8,7 +8,7 @@ can be asked about is denied there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -56,6 +56,22 @@ def denies_reading(path: str, *, rules: RuleSet, place: Place) -> Rule | None:
     """The deny rule that hides `path`: searches leave such files out of what they show."""
     normal = normal_path(path)
     return rules.index("deny").reads.covering(normal, place) if normal else None
+
+
+def hidden_paths(*, rules: RuleSet, place: Place) -> Callable[[str], bool] | None:
+    """`denies_reading` for very many paths: whether a deny rule hides one; None if no rule hides any."""
+    reads = rules.index("deny").reads
+    if not reads:
+        return None
+    covers = reads.tester(place)
+
+    def is_hidden(path: str) -> bool:
+        if "/." in path or "//" in path:  # most paths can be seen to be normal already
+            normal = normal_path(path)
+            return normal is not None and covers(normal)
+        return path.startswith("/") and "\0" not in path and covers(path)
+
+    return is_hidden
 
 
 def _forbidden(call: Call, rules: RuleSet, place: Place) -> Decision | None:

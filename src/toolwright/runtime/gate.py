@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from toolwright.hooks import HookOutcome
-from toolwright.permissions import Call, Decision, Place, RuleSet, decide, denies_reading, suggestions
+from toolwright.permissions import Call, Decision, Place, RuleSet, decide, hidden_paths, suggestions
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.types import (
     CanUseTool,
@@ -95,10 +95,7 @@ class Gate:
 
     def hidden_paths(self) -> Callable[[str], bool] | None:
         """Which absolute paths the deny rules keep out of listings and searches; None if no rule hides any."""
-        if not self.rules.index("deny").reads:
-            return None
-        rules, place = self.rules, self._place()
-        return lambda path: denies_reading(path, rules=rules, place=place) is not None
+        return hidden_paths(rules=self.rules, place=self._place())
 
     async def authorize(self, call: Call, *, hook: HookOutcome | None, tool_use_id: str) -> Verdict:
         if hook is not None and hook.decision in ("deny", "defer"):

@@ -36,11 +36,15 @@ def hidden_name(context: ToolContext, path: str) -> HiddenName | None:
     """
     if context.hidden is nothing_hidden:
         return None
-    folders = context.workspace.touched_paths(path)
+    hidden = context.hidden
+    starts = [os.path.join(folder, "") for folder in context.workspace.touched_paths(path)]
 
     def is_hidden(name: bytes) -> bool:
-        below_folder = os.fsdecode(name.removeprefix(b"./"))
-        return any(context.hidden(os.path.join(folder, below_folder)) for folder in folders)
+        below_folder = name.removeprefix(b"./").decode("utf-8", "surrogateescape")
+        for start in starts:  # noqa: SIM110 — asked for every file of a tree; `any` costs half as much again
+            if hidden(start + below_folder):
+                return True
+        return False
 
     return is_hidden
 

@@ -1,0 +1,31 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright.permissions import Place, RuleSet, denies_reading, hidden_paths
+
+RULES = [
+    "Read(**/.env)",
+    "Read(secret/**)",
+    "Read(//etc/*.conf)",
+    "Read(~/.ssh)",
+    "Read(/top)",
+    "Read(key)",
+    "Read(a/b/c)",
+    "Read",
+]
+NAMES = st.sampled_from(
+    ["ws", "other", "home", "etc", "secret", ".env", "x.conf", ".ssh", "top", "key", "a", "b", "c", ".", "..", ""]
+)
+PLACE = Place("/ws", ("/ws", "/other"), "/home")
+
+
+@given(st.lists(st.sampled_from(RULES), max_size=4), st.lists(NAMES, max_size=5))
+def test_many_paths_are_judged_like_one(rules: list[str], names: list[str]) -> None:
+    given_rules = RuleSet.parse(deny=rules)
+    path = "/" + "/".join(names)
+    hidden = hidden_paths(rules=given_rules, place=PLACE)
+    assert (hidden is not None and hidden(path)) == (denies_reading(path, rules=given_rules, place=PLACE) is not None)
+
+
+def test_without_rules_about_reading_nothing_has_to_be_asked() -> None:
+    assert hidden_paths(rules=RuleSet.parse(deny=["Bash", "Edit(x)"]), place=PLACE) is None
