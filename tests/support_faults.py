@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -135,17 +136,17 @@ def serve() -> None:
     _warm_up()
     for line in sys.stdin:
         work, folder = line.split()
-        reader, writer = os.pipe()
+        here, there = socket.socketpair()
         pid = os.fork()
         if pid == 0:
-            os.close(writer)
-            _run_traced(WORKS[work], folder, reader)
-        os.close(reader)
+            _run_traced(WORKS[work], folder, there)
+        here.recv(1)  # it is ready: what it does from now on is the work
         print(pid, flush=True)
         sys.stdin.readline()
-        os.write(writer, b"!")
-        os.close(writer)
+        here.send(b"!")
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+        here.close()
+        there.close()
 
 
 def _warm_up() -> None:
@@ -158,7 +159,7 @@ def _warm_up() -> None:
         create_in_new_folders(folder)()
 
 
-def _run_traced(work: Callable[[str], Step], folder: str, go: int) -> None:
+def _run_traced(work: Callable[[str], Step], folder: str, go: socket.socket) -> None:
     import ctypes
     import select
 
@@ -166,6 +167,7 @@ def _run_traced(work: Callable[[str], Step], folder: str, go: int) -> None:
     step = work(folder)
     begin = select.poll()
     begin.register(go, select.POLLIN)
+    go.send(b"!")
     while not begin.poll(2):  # a call that the work itself never makes; once strace reports one, it sees everything
         pass
     try:
