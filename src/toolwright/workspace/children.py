@@ -6,6 +6,7 @@ Works on any anyio backend. It does not know what is run or why.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import selectors
 import signal
@@ -104,6 +105,12 @@ class ChildProcess:
                 return b""
             if not self._exited:
                 await self._wait()
+
+    def widen(self, size: int) -> None:
+        """Let up to `size` bytes of output wait for us, where the system grants that."""
+        with suppress(OSError):
+            if _LINUX:
+                fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, size)
 
     async def gather(self, seconds: float) -> None:
         """Let output gather for so long, or until the process has ended: a few large pieces cost less than many small ones."""
@@ -239,8 +246,6 @@ def _directory_path(directory: int) -> str:
     """A path that means exactly the folder we have open, wherever it has been moved since."""
     if _LINUX:
         return f"/proc/self/fd/{directory}"
-    import fcntl
-
     name: bytes = fcntl.fcntl(directory, getattr(fcntl, "F_GETPATH", 50), bytes(1024))
     return os.fsdecode(name.rstrip(b"\0"))
 

@@ -24,10 +24,11 @@ _ALWAYS = ("--no-config", "--color=never", "--no-ignore-global", "--no-ignore-me
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _MOST_LEVELS = 100
-_SMALL_PIECE = 16 * 1024
-_FLOOD = 32 * 1024
-_GATHERING = 0.004
+_SMALL_PIECE = 32 * 1024
+_GATHERING = 0.003
 """ripgrep writes file by file. Waking up for each of them cost more than the search itself."""
+_PIPE = 512 * 1024
+"""So much may come meanwhile, so that ripgrep does not have to wait for us."""
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 
 
@@ -72,16 +73,13 @@ async def run_ripgrep(
     """
     argv = (ripgrep_path(), *_ALWAYS, *arguments)
     child = await inline(lambda: _start_confined(argv, directory, stdin))
+    child.widen(_PIPE)
     try:
         with anyio.move_on_after(timeout) as scope:
-            came = 0
             while piece := await child.read():
                 await on_output(piece)
-                came += len(piece)
                 if len(piece) < _SMALL_PIECE:
-                    if came < _FLOOD:
-                        await child.gather(_GATHERING)
-                    came = 0
+                    await child.gather(_GATHERING)
     finally:
         child.close()
     message = bytes(child.error_output).decode("utf-8", "surrogateescape").strip()
