@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support_runtime import play
@@ -87,6 +87,7 @@ PATHS = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_every_path_in_every_tool_goes_through_the_boundary(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
