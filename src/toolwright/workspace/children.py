@@ -71,6 +71,7 @@ class ChildProcess:
         self._exited = False
         self._ended_at = 0.0
         self._late_bytes = 0
+        self._pipe_holds = _PIPE_HOLDS
         self._reads = 0
         self.error_output = bytearray()
         """The first bytes of a separate stderr."""
@@ -110,7 +111,7 @@ class ChildProcess:
         """Let up to `size` bytes of output wait for us, where the system grants that."""
         with suppress(OSError):
             if _LINUX:
-                fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, size)
+                self._pipe_holds = fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, size)
 
     async def gather(self, seconds: float) -> None:
         """Let output gather for so long, or until the process has ended: a few large pieces cost less than many small ones."""
@@ -173,7 +174,7 @@ class ChildProcess:
         if not self._exited:
             return False
         self._late_bytes += len(piece)
-        return self._late_bytes > _PIPE_HOLDS and anyio.current_time() > self._ended_at + _GRACE
+        return self._late_bytes > self._pipe_holds and anyio.current_time() > self._ended_at + _GRACE
 
     async def _more_within_grace(self) -> bool:
         left = self._ended_at + _GRACE - anyio.current_time()
