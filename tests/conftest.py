@@ -1,6 +1,10 @@
-"""Every async test runs on asyncio and on trio."""
+"""Every async test runs on asyncio and on trio; property tests have no deadline, because machines are busy."""
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(params=["asyncio", "trio"])
