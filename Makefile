@@ -34,6 +34,7 @@ interop: $(INTEROP)/.peers
 
 bench: $(VENV)/.package
 	$(VENV)/bin/python benchmarks/run.py
+	$(VENV)/bin/python benchmarks/tools.py
 
 clean:
 	rm -rf $(VENV) $(INTEROP) benchmarks/.venvs build dist
