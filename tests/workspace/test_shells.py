@@ -62,7 +62,7 @@ async def test_a_timeout_leaves_no_descendant(tmp_path: Path) -> None:
     marker = str(secrets.randbelow(10**6) + 10**6)
     result = await make_workspace(tmp_path).run_command(TREE.format(m=marker), timeout=1.0)
     assert result.timed_out
-    assert result.output.text == "started\n"
+    assert result.output.text.startswith("started\n")  # bash may add which of its children was killed
     assert result.processes_ended >= 2
     assert not running(marker)
 
