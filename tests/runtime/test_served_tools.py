@@ -12,12 +12,20 @@ from toolwright.mcp.base import ServedTool
 from toolwright.mcp.rpc import ToolServerError
 from toolwright.mcp.server import InProcessServer
 from toolwright.mcp.tool import as_tool, tool
-from toolwright.runtime.served_tools import LONGEST_NAME, ServedToolAdapter, adapt_tools, list_served_tools, server_prefix
+from toolwright.runtime.served_tools import LONGEST_NAME, ServedToolAdapter, adapt_tools, server_prefix
+from toolwright.runtime.toolbox import Toolbox
 from toolwright.tools.base import Effects, InvalidInput, Tool, ToolContext
+from toolwright.types import OptionsError
 
 pytestmark = pytest.mark.anyio
 
 VALID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+async def listed(servers: dict[str, InProcessServer]) -> list[Tool]:
+    toolbox = Toolbox((), servers)
+    await toolbox.connect()
+    return list(toolbox.tools.values())
 
 
 @tool("get_temperature", "How warm it is", {"city": str}, annotations=ToolAnnotations(readOnlyHint=True, maxResultSizeChars=9))
@@ -39,7 +47,7 @@ def names_of(server_name: str, *tools: str) -> list[str]:
 
 async def test_a_server_tool_is_a_tool_of_the_runtime() -> None:
     adapted: Tool
-    (adapted,) = await list_served_tools({"weather": InProcessServer("own name", tools=[get_temperature])})
+    (adapted,) = await listed({"weather": InProcessServer("own name", tools=[get_temperature])})
     assert adapted.name == "mcp__weather__get_temperature"
     assert adapted.description == "How warm it is"
     assert adapted.input_schema["required"] == ["city"]
@@ -50,13 +58,13 @@ async def test_a_server_tool_is_a_tool_of_the_runtime() -> None:
 
 
 async def test_the_adapter_knows_its_server_and_size() -> None:
-    (adapted,) = await list_served_tools({"weather": InProcessServer("own name", tools=[get_temperature])})
+    (adapted,) = await listed({"weather": InProcessServer("own name", tools=[get_temperature])})
     assert isinstance(adapted, ServedToolAdapter)
     assert (adapted.server_name, adapted.longest_result) == ("weather", 9)
 
 
 async def test_input_is_checked_by_the_server() -> None:
-    (adapted,) = await list_served_tools({"weather": InProcessServer("w", tools=[get_temperature])})
+    (adapted,) = await listed({"weather": InProcessServer("w", tools=[get_temperature])})
     output = await adapted.run(adapted.parse({}), context())
     assert output.is_error is True
     assert "Input validation error" in output.content[0]["text"]  # type: ignore[index]  # a list of blocks
@@ -97,9 +105,9 @@ async def test_the_server_part_cannot_be_mistaken() -> None:
     assert names_of("a__b", "c") == ["mcp__a_b__c"]
     assert names_of("a", "b__c") == ["mcp__a__b__c"]
     servers = {"a__b": InProcessServer("1"), "a": InProcessServer("2")}
-    assert await list_served_tools(servers) == []
-    with pytest.raises(ValueError, match="'a__b' and 'a_b' would both have tools named mcp__a_b__"):
-        await list_served_tools({"a__b": InProcessServer("1"), "a_b": InProcessServer("2")})
+    assert await listed(servers) == []
+    with pytest.raises(OptionsError, match="'a__b' and 'a_b' would both have tools named mcp__a_b__"):
+        await listed({"a__b": InProcessServer("1"), "a_b": InProcessServer("2")})
 
 
 @given(st.text(max_size=80))
@@ -145,10 +153,14 @@ async def test_a_server_that_cannot_list_its_tools_says_which() -> None:
         async def list_tools(self) -> list[ServedTool]:
             raise ToolServerError("MCP server 'dead': gone")
 
-    with pytest.raises(ToolServerError, match="'dead': gone"):
-        await list_served_tools({"good": InProcessServer("good"), "dead": Dead("dead")})
+    toolbox = Toolbox((), {"good": InProcessServer("good"), "dead": Dead("dead")})
+    await toolbox.connect()
+    assert [(row["name"], row["status"], row.get("error")) for row in toolbox.status()] == [
+        ("good", "connected", None),
+        ("dead", "failed", "MCP server 'dead': gone"),
+    ]
 
 
 async def test_the_order_is_that_of_the_mapping() -> None:
     servers = {name: InProcessServer(name, tools=[get_temperature]) for name in ("z", "a", "m")}
-    assert [adapted.name[:6] for adapted in await list_served_tools(servers)] == ["mcp__z", "mcp__a", "mcp__m"]
+    assert [adapted.name[:6] for adapted in await listed(servers)] == ["mcp__z", "mcp__a", "mcp__m"]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from toolwright.client import argv
 from toolwright.client.initialize import initialize_extras
 from toolwright.client.remote import RemoteSession
-from toolwright.mcp.base import ToolServer
-from toolwright.mcp.server import tool_server_of
 from toolwright.protocol.subprocess import SubprocessTransport
 from toolwright.protocol.transport import Transport
 from toolwright.runtime.checks import check_combinations, check_types
-from toolwright.runtime.seams import Host, Session
+from toolwright.runtime.host import host_of
+from toolwright.runtime.seams import Session
 from toolwright.types import ClaudeAgentOptions, OptionsError
 
 
@@ -40,19 +38,3 @@ def transport_for(options: ClaudeAgentOptions) -> SubprocessTransport:
         user=options.user,
         max_buffer_size=options.max_buffer_size,
     )
-
-
-def host_of(options: ClaudeAgentOptions) -> Host:
-    hooks = {str(event): matchers for event, matchers in (options.hooks or {}).items()}
-    return Host(can_use_tool=options.can_use_tool, hooks=hooks, tool_servers=_servers_here(options))
-
-
-def _servers_here(options: ClaudeAgentOptions) -> dict[str, ToolServer]:
-    if not isinstance(options.mcp_servers, Mapping):
-        return {}
-    try:
-        return {
-            name: tool_server_of(name, config) for name, config in options.mcp_servers.items() if config.get("type") == "sdk"
-        }
-    except TypeError as error:
-        raise OptionsError(str(error)) from None

@@ -10,13 +10,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from toolwright.hooks import HookRunner, Scene
-from toolwright.mcp.server import InProcessServer, tool_server_of
+from toolwright.mcp.server import InProcessServer
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
 from toolwright.permissions import Place, RuleSet
 from toolwright.runtime import checks
 from toolwright.runtime.conversation import Conversation, Sampling
 from toolwright.runtime.gate import Asking, Changing, Gate
+from toolwright.runtime.host import host_of
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
 from toolwright.runtime.resume import Beginning, begin
@@ -45,22 +46,12 @@ REPLAY_FLAG = "replay-user-messages"
 def open_session(options: ClaudeAgentOptions, *, host: Host | None = None, tells_state: bool = False) -> LocalSession:
     """A session that has not started. Wrong options raise `OptionsError` here, before anything happens."""
     checks.check(options)
-    chosen = host if host is not None else local_host(options)
+    chosen = host if host is not None else host_of(options)
 
     async def build(session: LocalSession) -> Parts:
         return await assemble(options, chosen, session)
 
     return LocalSession(build, tells_state=tells_state)
-
-
-def local_host(options: ClaudeAgentOptions) -> Host:
-    """The host that the options themselves describe: the caller's own functions."""
-    hooks = {str(event): list(matchers) for event, matchers in (options.hooks or {}).items()}
-    servers: Mapping[str, Any] = options.mcp_servers if isinstance(options.mcp_servers, Mapping) else {}
-    try:
-        return Host(options.can_use_tool, hooks, {name: tool_server_of(name, config) for name, config in servers.items()})
-    except TypeError as error:
-        raise OptionsError(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)

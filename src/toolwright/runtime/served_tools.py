@@ -13,12 +13,11 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-import anyio
-
 from toolwright.mcp.annotations import RESULT_SIZE_META
 from toolwright.mcp.base import ServedTool, ToolServer
 from toolwright.runtime.served_results import tool_output
-from toolwright.tools.base import Effects, InvalidInput, Tool, ToolContext, ToolOutput
+from toolwright.tools.base import Effects, InvalidInput, ToolContext, ToolOutput
+from toolwright.types import OptionsError
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
@@ -87,25 +86,6 @@ def server_prefix(server_name: str) -> str:
     return f"mcp__{part}__"
 
 
-async def list_served_tools(servers: Mapping[str, ToolServer]) -> list[Tool]:
-    """The tools of all servers, in the order of the mapping; its keys are the names. They are asked at the same time.
-
-    Raises ValueError for two servers with one prefix, or whatever a server raises that cannot list its tools.
-    """
-    check_prefixes(servers)
-    listed: dict[str, list[ServedTool] | Exception] = {}
-    async with anyio.create_task_group() as group:
-        for name, server in servers.items():
-            group.start_soon(_list_into, listed, name, server)
-    tools: list[Tool] = []
-    for name, server in servers.items():
-        answer = listed[name]
-        if isinstance(answer, Exception):
-            raise answer
-        tools += adapt_tools(name, server, answer)
-    return tools
-
-
 def adapt_tools(server_name: str, server: ToolServer, tools: Sequence[ServedTool]) -> list[ServedToolAdapter]:
     """One server's tools, each with a name of its own. A name that needs no change always keeps it."""
     prefix = server_prefix(server_name)
@@ -122,19 +102,12 @@ def adapt_tools(server_name: str, server: ToolServer, tools: Sequence[ServedTool
     return adapted
 
 
-async def _list_into(listed: dict[str, list[ServedTool] | Exception], name: str, server: ToolServer) -> None:
-    try:
-        listed[name] = await server.list_tools()
-    except Exception as error:  # noqa: BLE001 — kept, so that the others finish; raised by the caller
-        listed[name] = error
-
-
 def check_prefixes(servers: Mapping[str, ToolServer]) -> None:
     taken: dict[str, str] = {}
     for name in servers:
         other = taken.setdefault(server_prefix(name), name)
         if other != name:
-            raise ValueError(
+            raise OptionsError(
                 f"the MCP servers {other!r} and {name!r} would both have tools named {server_prefix(name)}…; rename one of them"
             )
 
