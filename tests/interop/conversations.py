@@ -355,8 +355,7 @@ COSTLY = {"input_tokens": 100_000, "output_tokens": 9000}
 
 @conversation("too costly", answer("", bash("touch x"), usage=COSTLY), DONE)
 async def _(run: Run) -> None:
-    await run.ask(max_budget_usd=0.1, allowed_tools=["Bash"])
-    run.note("files", run.place.names())
+    await run.ask(max_budget_usd=0.1, allowed_tools=["Bash"])  # whether theirs had begun the command by then is a race
 
 
 @conversation("a busy server", Status(529), answer("at last"), *[Status(429)] * 2, words=("scripted 429",))
