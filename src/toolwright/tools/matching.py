@@ -7,7 +7,7 @@ what it puts in gets the line ends of the place it goes to. Knows no files.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from toolwright.workspace.text import TextFormat
 
@@ -17,23 +17,24 @@ Span = tuple[int, int]
 def find_spans(data: bytes, text: str, format_: TextFormat) -> list[Span]:
     """Where `text` occurs, from left to right and without overlap, as byte ranges."""
     try:
-        pattern = _pattern(data, text, format_)
+        find = _finder(data, text, format_)
     except UnicodeEncodeError:  # what the encoding cannot hold cannot be in the file
         return []
     spans: list[Span] = []
     position = len(format_.mark)
-    while found := pattern.search(data, position):
-        if not format_.is_boundary(data, found.start()):  # between two halves of a character
-            position = found.start() + 1
+    while found := find(position):
+        start, end = found
+        if not format_.is_boundary(data, start):  # between two halves of a character
+            position = start + 1
             continue
-        spans.append(found.span())
-        position = found.end()
+        spans.append(found)
+        position = end
     return spans
 
 
 def replace_spans(data: bytes, spans: Sequence[Span], new: str, format_: TextFormat) -> bytes:
     """`data` with each span replaced by `new`. Raises UnicodeEncodeError for what the encoding cannot hold."""
-    has_crlf = format_.encode("\r\n") in data
+    has_crlf = _has_crlf(data, format_)
     pieces: list[bytes] = []
     position = 0
     for start, end in spans:
@@ -44,12 +45,31 @@ def replace_spans(data: bytes, spans: Sequence[Span], new: str, format_: TextFor
 
 def line_of(data: bytes, offset: int, format_: TextFormat) -> int:
     """The number of the line that byte belongs to."""
+    if format_.bytes_per_line_feed == 1:
+        return data.count(b"\n", 0, offset) + 1
     return format_.decode(data[:offset]).count("\n") + 1
 
 
-def _pattern(data: bytes, text: str, format_: TextFormat) -> re.Pattern[bytes]:
-    if "\n" not in text or format_.encode("\r\n") not in data:
-        return re.compile(re.escape(format_.encode(text)))
+def _finder(data: bytes, text: str, format_: TextFormat) -> Callable[[int], Span | None]:
+    """A function: a position → the next occurrence from there on."""
+    if "\n" in text and _has_crlf(data, format_):
+        pattern = _pattern(text, format_)
+        return lambda position: found.span() if (found := pattern.search(data, position)) else None
+    wanted = format_.encode(text)
+
+    def find(position: int) -> Span | None:
+        start = data.find(wanted, position)
+        return None if start < 0 else (start, start + len(wanted))
+
+    return find
+
+
+def _has_crlf(data: bytes, format_: TextFormat) -> bool:
+    return b"\r" in data and format_.encode("\r\n") in data
+
+
+def _pattern(text: str, format_: TextFormat) -> re.Pattern[bytes]:
+    """`text` with either kind of line end."""
     lines = text.replace("\r\n", "\n").split("\n")
     line_end = b"(?:" + re.escape(format_.encode("\r")) + b")?" + re.escape(format_.encode("\n"))
     return re.compile(line_end.join(re.escape(format_.encode(line)) for line in lines))

@@ -78,7 +78,7 @@ def _changes(before: list[str], after: list[str], start: int) -> list[tuple[int,
     """Ranges (old from, old to, new from, new to) that differ."""
     if not before and not after:
         return []
-    if not before or not after or len(before) + len(after) > _MOST_COMPARED:
+    if len(before) * len(after) <= 1 or len(before) + len(after) > _MOST_COMPARED:
         return [(start, start + len(before), start, start + len(after))]
     import difflib  # only edits that touch several places come here
 

@@ -41,6 +41,11 @@ class TextFormat:
     encoding: str = "utf-8"
     mark: bytes = b""
 
+    @property
+    def bytes_per_line_feed(self) -> int:
+        """One means as well that this byte is never a part of another character."""
+        return 2 if self.encoding.startswith("utf-16") else 1
+
     def decode(self, data: bytes) -> str:
         """Text for reading. Bytes that do not fit the encoding are shown as `\\xNN`."""
         return data[len(self.mark) :].decode(self.encoding, "backslashreplace")
@@ -51,7 +56,7 @@ class TextFormat:
 
     def is_boundary(self, data: bytes, offset: int) -> bool:
         """Whether no character of `data` lies across this place."""
-        if self.encoding.startswith("utf-16"):
+        if self.bytes_per_line_feed == 2:
             return (offset - len(self.mark)) % 2 == 0
         if self.encoding not in _MULTIBYTE:
             return True
