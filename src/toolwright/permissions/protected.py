@@ -7,22 +7,9 @@ from __future__ import annotations
 
 from unicodedata import normalize
 
+from toolwright.types.protected_names import FILES, FILES_BEGINNING, FOLDERS, NESTED_FOLDERS, OPEN_FOLDERS
+
 from .calls import Place
-
-FOLDERS = frozenset(
-    ".git .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex".split()  # noqa: SIM905 — a word list reads better
-)
-NESTED_FOLDERS = (".config/git",)
-OPEN_FOLDERS = (".claude/worktrees", ".toolwright/worktrees")
-"""Folders inside protected ones where work goes on as usual."""
-
-FILES = frozenset(
-    """.gitconfig .gitmodules .envrc .npmrc .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml gradle-wrapper.properties
-    maven-wrapper.properties .devcontainer.json .ripgreprc pyrightconfig.json .mcp.json .claude.json
-    .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin .zlogout
-    .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish""".split()  # noqa: SIM905
-)
-FILES_BEGINNING = (".yarnrc", ".pnp.", ".bazel", "lefthook.")
 
 
 def is_protected(path: str, place: Place) -> bool:

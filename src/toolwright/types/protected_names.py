@@ -1,0 +1,24 @@
+"""Names of files and folders that change what other programs do later: hooks, editor tasks, shell start-up, agents' own rules.
+
+Data only. Permissions ask a person before a tool writes one; the sandbox keeps commands from writing one at all.
+"""
+
+from __future__ import annotations
+
+FOLDERS = frozenset(
+    ".git .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex".split()  # noqa: SIM905 — a word list reads better
+)
+NESTED_FOLDERS = (".config/git",)
+OPEN_FOLDERS = (".claude/worktrees", ".toolwright/worktrees")
+"""Folders inside protected ones where work goes on as usual."""
+
+FILES = frozenset(
+    """.gitconfig .gitmodules .envrc .npmrc .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml gradle-wrapper.properties
+    maven-wrapper.properties .devcontainer.json .ripgreprc pyrightconfig.json .mcp.json .claude.json
+    .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin .zlogout
+    .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish""".split()  # noqa: SIM905
+)
+FILES_BEGINNING = (".yarnrc", ".pnp.", ".bazel", "lefthook.")
+KNOWN_BEGINNING = """.yarnrc .yarnrc.yml .pnp.js .pnp.cjs .pnp.loader.mjs .bazelrc .bazelversion .bazelignore .bazelproject
+    lefthook.yml lefthook.yaml lefthook.toml lefthook.json""".split()  # noqa: SIM905
+"""The names with such a beginning that programs look for: a name can only be kept from being made if it is known."""
