@@ -79,8 +79,8 @@ def test_a_callback_that_nobody_will_ask_is_warned_about(tmp_path: Path) -> None
         ({"allowed_tools": ["Bash(git"]}, "Bash"),
         ({"settings": "{not json"}, "not valid JSON"),
         ({"settings": "/no/such/file.json"}, "cannot read"),
-        ({"settings": '{"permissions": {"deny": "Bash"}}'}, "deny must be of type list"),
-        ({"settings": '{"permissions": {"forbid": []}}'}, "unknown key permissions.forbid"),
+        ({"settings": '{"permissions": {"deny": "Bash"}}'}, "permissions.deny: expected a list, got a text"),
+        ({"settings": '{"permissions": {"Deny": []}}'}, "permissions.Deny: unknown key; if 'deny' is meant"),
         ({"settings": '{"sandbox": {"enabled": true}}'}, "must not be ignored"),
         ({"settings": '{"permissions": {"defaultMode": "yolo"}}'}, "defaultMode"),
         ({"system_prompt": {"type": "file", "path": "/no/such"}}, "cannot read the file"),
@@ -129,7 +129,7 @@ async def test_options_without_an_effect_are_named_in_the_diagnostics(tmp_path: 
     await play(
         tmp_path,
         ScriptedModel([Say("hi")]),
-        setting_sources=["project"],
+        task_budget={"total": 9},
         settings='{"outputStyle": "loud"}',
         stderr=lines.append,
     )
@@ -141,5 +141,5 @@ async def test_a_diagnostics_callback_that_raises_does_not_break_the_session(tmp
     def explode(line: str) -> None:
         raise RuntimeError(line)
 
-    frames = await play(tmp_path, ScriptedModel([Say("hi")]), setting_sources=["project"], stderr=explode)
+    frames = await play(tmp_path, ScriptedModel([Say("hi")]), task_budget={"total": 9}, stderr=explode)
     assert frames[-1]["result"] == "hi"

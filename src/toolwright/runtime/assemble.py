@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections import ChainMap
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from toolwright.permissions import Place, RuleSet
 from toolwright.runtime import checks
 from toolwright.runtime.conversation import Conversation, Sampling
 from toolwright.runtime.gate import Asking, Changing, Gate
+from toolwright.runtime.ground import Ground, ground_of, notes_on, settings_rules
 from toolwright.runtime.host import host_of
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
@@ -30,10 +30,10 @@ from toolwright.runtime.system_prompt import system_prompt
 from toolwright.runtime.tool_calls import ToolRunner
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.sessions import config_dir
-from toolwright.settings import InlineSettings, read_inline
+from toolwright.settings import SourcedRule
 from toolwright.tools.base import Tool
 from toolwright.tools.registry import builtin_tools, canonical_name
-from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionMode
+from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
 if TYPE_CHECKING:
@@ -54,19 +54,10 @@ def open_session(options: ClaudeAgentOptions, *, host: Host | None = None, tells
     return LocalSession(build, tells_state=tells_state)
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What every room stands on: the folder, the inline settings, the environment as this session sees it."""
-
-    cwd: str
-    settings: InlineSettings
-    env: Mapping[str, str]
-
-
 async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSession) -> Parts:
     """Put the rooms together."""
     ground = ground_of(options)
-    diagnose(options, ground.settings)
+    diagnose(options, ground)
     beginning = begin(options, ground.env, ground.cwd)
     workspace = open_workspace(options, ground)
     if options.enable_file_checkpointing:
@@ -116,17 +107,9 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
 # the ground
 
 
-def ground_of(options: ClaudeAgentOptions) -> Ground:
-    cwd = os.path.abspath(os.fspath(options.cwd)) if options.cwd is not None else os.getcwd()
-    if not os.path.isdir(cwd):
-        raise CLIConnectionError(f"Working directory does not exist: {cwd}")
-    settings = read_inline(options.settings, cwd)
-    return Ground(cwd, settings, ChainMap(options.env, settings.env, os.environ))
-
-
 def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
-    folders = [os.fspath(path) for path in (*options.add_dirs, *ground.settings.additional_directories)]
-    added = [os.path.join(ground.cwd, os.path.expanduser(folder)) for folder in folders]
+    added = [os.path.join(ground.cwd, os.path.expanduser(os.fspath(folder))) for folder in options.add_dirs]
+    added += [folder for folder in ground.settings_folders().values() if os.path.isdir(folder)]
     explicit = {**ground.settings.env, **options.env}
     state_dir = str(config_dir(ground.env))
     try:
@@ -221,37 +204,33 @@ def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
 
 
 def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, asking: Asking) -> Gate:
-    rules = shared_rules(
-        (*options.allowed_tools, *ground.settings.allow),
-        ground.settings.ask,
-        (*options.disallowed_tools, *ground.settings.deny),
-    )
+    rules = shared_rules(tuple(options.allowed_tools), tuple(options.disallowed_tools), ground.settings.rules)
     changing = Changing(
         place=lambda: Place(workspace.home, workspace.roots, ground.env.get("HOME")),
         add_directory=workspace.add_directory,
-        refuse_mode=lambda mode: refuse_mode(mode, ground.env),
+        refuse_mode=lambda mode: refuse_mode(mode, ground),
     )
     return Gate(rules, starting_mode(options, ground), asking=asking, changing=changing)
 
 
 @lru_cache(maxsize=64)
-def shared_rules(allow: tuple[str, ...], ask: tuple[str, ...], deny: tuple[str, ...]) -> RuleSet:
-    return RuleSet.parse(allow=allow, ask=ask, deny=deny, canonical=canonical_name)
+def shared_rules(allow: tuple[str, ...], deny: tuple[str, ...], of_settings: tuple[SourcedRule, ...]) -> RuleSet:
+    return RuleSet.parse(allow=allow, deny=deny, canonical=canonical_name) | settings_rules(of_settings)[0]
 
 
 def starting_mode(options: ClaudeAgentOptions, ground: Ground) -> PermissionMode:
     mode = options.permission_mode or ground.settings.default_mode or "default"
-    fits, expected = checks.TYPES["permission_mode"]
-    if not fits(mode):
-        raise OptionsError(f"settings: permissions.defaultMode must be {expected}; got {mode!r}")
-    refusal = refuse_mode(mode, ground.env)
+    refusal = refuse_mode(mode, ground)
     if refusal is not None:
-        raise OptionsError(f"permission_mode: {refusal}")
-    return mode  # type: ignore[return-value]  # checked just above
+        where = "permission_mode" if options.permission_mode else f"{ground.settings.default_mode_source}: defaultMode"
+        raise OptionsError(f"{where}: {refusal}")
+    return mode  # type: ignore[return-value]  # options and settings were checked
 
 
-def refuse_mode(mode: str, env: Mapping[str, str]) -> str | None:
-    if mode == "bypassPermissions" and os.geteuid() == 0 and env.get("IS_SANDBOX") != "1":
+def refuse_mode(mode: str, ground: Ground) -> str | None:
+    if mode == "bypassPermissions" and ground.settings.bypass_disabled:
+        return "bypassPermissions is turned off by the settings (permissions.disableBypassPermissionsMode)"
+    if mode == "bypassPermissions" and os.geteuid() == 0 and ground.env.get("IS_SANDBOX") != "1":
         return "bypassPermissions is refused for root outside a sandbox (set IS_SANDBOX=1 inside a container that holds)"
     return None
 
@@ -317,11 +296,9 @@ def whole_number(env: Mapping[str, str], name: str, default: int) -> int:
 # diagnostics
 
 
-def diagnose(options: ClaudeAgentOptions, settings: InlineSettings) -> None:
-    for line in checks.without_effect(options):
+def diagnose(options: ClaudeAgentOptions, ground: Ground) -> None:
+    for line in (*checks.without_effect(options), *notes_on(ground)):
         tell(options, line)
-    for key in settings.ignored:
-        tell(options, f"toolwright: settings: the key {key} has no effect in this version")
 
 
 def tell(options: ClaudeAgentOptions, line: str) -> None:

@@ -29,7 +29,7 @@ REFUSED: dict[str, str] = {
     "session_store": "session stores are not supported in this version; transcripts are kept on disk",
     "plugins": "plugins are not supported in this version",
 }
-WITHOUT_EFFECT = ("agents", "skills", "setting_sources", "include_hook_events", "forward_subagent_text", "task_budget")
+WITHOUT_EFFECT = ("agents", "skills", "include_hook_events", "forward_subagent_text", "task_budget")
 
 
 def check(options: ClaudeAgentOptions) -> None:
@@ -125,6 +125,10 @@ TYPES: dict[str, tuple[Check, str]] = {
     "betas": (is_text_list, "a list of names"),
     "cwd": (is_path, "a path"),
     "settings": (is_text, "a path, or JSON text"),
+    "setting_sources": (
+        lambda v: isinstance(v, list | tuple) and set(v) <= {"user", "project", "local"},
+        "a list of 'user', 'project' and 'local' (None: all)",
+    ),
     "add_dirs": (lambda v: isinstance(v, list | tuple) and all(is_path(item) for item in v), "a list of paths"),
     "env": (is_text_map, "a dict of texts"),
     "extra_args": (lambda v: isinstance(v, Mapping), "a dict of flags"),

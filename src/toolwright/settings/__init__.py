@@ -1,5 +1,35 @@
-"""Settings: what a person says about sessions in JSON, apart from code."""
+"""Settings: what people say about sessions in files, apart from code.
 
-from toolwright.settings.inline import InlineSettings, read_inline
+    places     where the files lie, and reading them
+    document   JSON with comments, and where everything stands in it
+    reader     one object, read key by key, with errors that say where
+    schema     a document → Settings; hooks and sandbox are its larger parts
+    values     the typed values
+    merging    precedence, and what an untrusted folder may say
+    trust      who has trusted which folder
+    load       all of it together
+    writing    a person's answers into the right file; edits: as little of its text as can be
+    memory     CLAUDE.md and AGENTS.md
 
-__all__ = ["InlineSettings", "read_inline"]
+Nothing here runs what settings name, and nothing is read again while a session lasts.
+"""
+
+from toolwright.settings.load import SOURCES, Loaded, load
+from toolwright.settings.places import Whereabouts
+from toolwright.settings.sandbox import SandboxConfig
+from toolwright.settings.schema import sandbox_of
+from toolwright.settings.values import HookConfig, Origin, ServerConfig, Settings, SourcedRule
+
+__all__ = [
+    "SOURCES",
+    "Loaded",
+    "load",
+    "Whereabouts",
+    "SandboxConfig",
+    "sandbox_of",
+    "HookConfig",
+    "Origin",
+    "ServerConfig",
+    "Settings",
+    "SourcedRule",
+]

@@ -1,0 +1,137 @@
+"""What every room stands on: the folder, the settings in force, the environment as this session sees it.
+
+Settings are read here once, when a session starts; nothing that changes in the files later reaches it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from toolwright.permissions import Rule, RuleSet, RuleSource, parse_rule
+from toolwright.sessions import config_dir
+from toolwright.settings import Settings, SourcedRule, Whereabouts, load
+from toolwright.settings.values import Scope
+from toolwright.tools.registry import canonical_name
+from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError
+
+TRUST_FLAG = "trust-workspace"
+TRUST_VARIABLE = "TOOLWRIGHT_TRUST_WORKSPACE"
+
+GUARDING_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
+"""Hooks of these can forbid something."""
+
+SOURCE_OF: dict[Scope, RuleSource] = {
+    "managed": "policySettings",
+    "inline": "options",
+    "local": "localSettings",
+    "project": "projectSettings",
+    "user": "userSettings",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The folder, the settings, the environment."""
+
+    cwd: str
+    settings: Settings
+    env: Mapping[str, str]
+    """`env` of the options, then of the settings, then the process's own."""
+    where: Whereabouts
+    is_trusted: Callable[[], bool]
+    sources: tuple[str, ...] | None
+    """The settings files that were asked for; None is all."""
+
+    def settings_folders(self) -> dict[str, str]:
+        """The further folders that settings name: as written → the path."""
+        named = self.settings.additional_directories
+        return {folder: os.path.join(self.cwd, os.path.expanduser(folder)) for folder in named}
+
+
+def ground_of(options: ClaudeAgentOptions) -> Ground:
+    """Raises `CLIConnectionError` for a folder that is not there and `OptionsError` for settings that cannot be read."""
+    cwd = os.path.abspath(os.fspath(options.cwd)) if options.cwd is not None else os.getcwd()
+    if not os.path.isdir(cwd):
+        raise CLIConnectionError(f"Working directory does not exist: {cwd}")
+    real = ChainMap(options.env, os.environ)
+    where, sources = whereabouts(cwd, real), sources_of(options)
+    loaded = load(where, inline=options.settings, sources=sources, trusted=is_trusted_explicitly(options, real))
+    refuse_what_is_not_carried_out(loaded.settings)
+    env = ChainMap(options.env, dict(loaded.settings.env), os.environ)
+    return Ground(cwd, loaded.settings, env, where, loaded.is_trusted, sources)
+
+
+def whereabouts(cwd: str, env: Mapping[str, str]) -> Whereabouts:
+    """Only the real environment says where settings lie: a file in the project cannot move them."""
+    config = str(config_dir(env))
+    if env.get("CLAUDE_CONFIG_DIR"):
+        return Whereabouts(cwd, (config,))
+    return Whereabouts(cwd, (config, os.path.join(os.path.dirname(config), ".toolwright")))
+
+
+def sources_of(options: ClaudeAgentOptions) -> tuple[str, ...] | None:
+    """Skills live in settings folders, so asking for skills without naming sources asks for those."""
+    if options.setting_sources is None:
+        return None if options.skills is None else ("user", "project")
+    return tuple(options.setting_sources)
+
+
+def is_trusted_explicitly(options: ClaudeAgentOptions, env: Mapping[str, str]) -> bool:
+    return TRUST_FLAG in options.extra_args or env.get(TRUST_VARIABLE, "").lower() in ("1", "true")
+
+
+def refuse_what_is_not_carried_out(settings: Settings) -> None:
+    """A limit that somebody relies on is carried out or refused, never skipped."""
+    if settings.sandbox is not None and settings.sandbox.enabled:
+        raise OptionsError("settings: sandbox is not supported in this version and must not be ignored; remove it")
+    for hook in settings.hooks_in_force:
+        if hook.event in GUARDING_EVENTS:
+            problem = f"hooks.{hook.event} of settings files are not supported in this version and must not be ignored"
+            raise OptionsError(f"{hook.source}: {problem}; remove it, or set disableAllHooks")
+
+
+# diagnostics
+
+
+def notes_on(ground: Ground) -> Iterator[str]:
+    """Lines of diagnostics about settings: what was left out, what does nothing here."""
+    settings = ground.settings
+    yield from (f"toolwright: {note}" for note in settings.notes)
+    yield from (f"toolwright: {problem}" for problem in settings_rules(settings.rules)[1])
+    for named, folder in ground.settings_folders().items():
+        if not os.path.isdir(folder):
+            yield f"toolwright: settings: additionalDirectories: {named} is not a folder and was left out"
+    for key in sorted(settings.said & {"outputStyle", "apiKeyHelper", "mcpServers", "availableModels", "statusLine"}):
+        yield f"toolwright: settings: the key {key} has no effect in this version"
+    for hook in settings.hooks_in_force:
+        yield f"toolwright: {hook.source}: hooks.{hook.event} has no effect in this version"
+
+
+# rules
+
+
+@lru_cache(maxsize=64)
+def settings_rules(rules: tuple[SourcedRule, ...]) -> tuple[RuleSet, tuple[str, ...]]:
+    """The rules of all settings, and what is wrong with those that cannot work.
+
+    A deny or ask rule that cannot work is refused: whoever wrote it relies on it. Such an allow rule allows nothing.
+    """
+    parsed: list[Rule] = []
+    problems: list[str] = []
+    for rule in rules:
+        try:
+            parsed.append(parsed_rule(rule))
+        except OptionsError as error:
+            if rule.behavior != "allow":
+                raise OptionsError(f"{rule.source}: {error}") from None
+            problems.append(f"{rule.source}: {error} It has no effect.")
+    return RuleSet(parsed), tuple(problems)
+
+
+def parsed_rule(rule: SourcedRule) -> Rule:
+    source = rule.source
+    return parse_rule(rule.text, rule.behavior, source=SOURCE_OF[source.scope], base=source.base, canonical=canonical_name)

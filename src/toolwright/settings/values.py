@@ -1,0 +1,118 @@
+"""What settings say, as values that the rooms take: rules with their place, hooks, servers, and the whole.
+
+One class, `Settings`, is what one file says and what all files say together; None and () mean "nothing said".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from toolwright.settings.sandbox import SandboxConfig
+from toolwright.types import PermissionBehavior
+
+Scope = Literal["managed", "inline", "local", "project", "user"]
+PRECEDENCE: tuple[Scope, ...] = ("managed", "inline", "local", "project", "user")
+"""The first that says something wins."""
+
+OF_THE_FOLDER: frozenset[Scope] = frozenset({"local", "project"})
+"""Scopes whose files come with the folder, whoever filled it: they need trust."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where something was said. `path` is the file, or `settings` for text given inline; `line` 0 means the whole of it."""
+
+    scope: Scope
+    path: str
+    line: int = 0
+    base: str | None = None
+    """The folder that paths beginning with one `/` are relative to."""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class SourcedRule:
+    """A permission rule as written, and where."""
+
+    text: str
+    behavior: PermissionBehavior
+    source: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class HookConfig:
+    """One hook of the settings: when (`event`, `matcher`, `condition`) and what (`kind` and the field that belongs to it)."""
+
+    event: str
+    matcher: str
+    """Empty: every call."""
+    kind: Literal["command", "http", "mcp_tool", "prompt", "agent"]
+    source: Origin
+    command: str | None = None
+    args: tuple[str, ...] | None = None
+    """With these the command is a program and runs without a shell."""
+    url: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    prompt: str | None = None
+    server: str | None = None
+    tool: str | None = None
+    model: str | None = None
+    condition: str | None = None
+    """The `if` of the settings: a permission rule that the call must match."""
+    timeout: float | None = None
+    """Seconds; None is the default of its kind."""
+    runs_async: bool = False
+    once: bool = False
+    status_message: str | None = None
+    shell: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """A tool server of `.mcp.json` or of the settings' `mcpServers`, checked in shape, nothing expanded or started."""
+
+    name: str
+    kind: Literal["stdio", "sse", "http", "ws"]
+    source: Origin
+    config: Mapping[str, Any] = field(hash=False)
+    """The entry as written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one settings file says, or all of them together."""
+
+    rules: tuple[SourcedRule, ...] = ()
+    default_mode: str | None = None
+    default_mode_source: Origin | None = None
+    additional_directories: tuple[str, ...] = ()
+    bypass_disabled: bool = False
+    env: Mapping[str, str] = field(default_factory=dict, hash=False)
+    hooks: tuple[HookConfig, ...] = ()
+    all_hooks_disabled: bool | None = None
+    model: str | None = None
+    available_models: tuple[str, ...] | None = None
+    output_style: str | None = None
+    sandbox: SandboxConfig | None = None
+    mcp_servers: tuple[ServerConfig, ...] = ()
+    all_project_servers_enabled: bool | None = None
+    enabled_servers: tuple[str, ...] = ()
+    disabled_servers: tuple[str, ...] = ()
+    api_key_helper: str | None = None
+    status_line: Mapping[str, Any] | None = field(default=None, hash=False)
+    memory_excludes: tuple[str, ...] = ()
+    auto_memory: bool | None = None
+    cleanup_period_days: int | None = None
+    said: frozenset[str] = frozenset()
+    """The names of the top-level keys that were there."""
+    notes: tuple[str, ...] = ()
+    """Lines of diagnostics: what was not understood, and what was left out."""
+
+    @property
+    def hooks_in_force(self) -> tuple[HookConfig, ...]:
+        """All hooks, or those of the administrator if hooks are turned off."""
+        return tuple(hook for hook in self.hooks if hook.source.scope == "managed") if self.all_hooks_disabled else self.hooks
