@@ -1,0 +1,207 @@
+"""A cgroup for each command, where the machine lets us make one: it bounds all processes of the command together, root's too.
+
+bash enters the group itself with its first words, through a descriptor that we opened: so nothing can fork before, it works as
+any user and from inside a sandbox, and no process is needed for it. Groups carry their owner in their names; what a killed
+process left is ended and removed by the next. It does not know what is run.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from toolwright.workspace.cgroup_place import Place, find_place
+from toolwright.workspace.child_limits import MEGABYTE, UNSET_EXIT_CODE, ChildLimits
+from toolwright.workspace.leftovers import Owner
+from toolwright.workspace.limit_notices import GroupEvents
+
+_KIND = "toolwright"
+_FEWEST = 2
+"""bash and one command: with less, nothing runs at all."""
+_TRIES = 200
+_PAUSE = 0.001
+_swept: set[str] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandGroup:
+    """The group of one command. `door` is the open file that a process enters by, for the child to inherit."""
+
+    path: str
+    door: int
+    limits_memory: bool
+
+    @property
+    def words(self) -> str:
+        """What bash must run first: enter, and shut the door. It ends bash if it cannot."""
+        refusal = (
+            f"{{ builtin echo 'The limits for commands could not be set: nothing was run.' >&2; exit {UNSET_EXIT_CODE}; }}"
+        )
+        return f"builtin echo 0 >&{self.door} || {refusal}; exec {self.door}>&-; "
+
+    def members(self) -> set[int]:
+        """The processes in it now."""
+        return _numbers(f"{self.path}/cgroup.procs")
+
+    def events(self) -> GroupEvents:
+        """What the kernel refused or ended."""
+        refused = _counts(f"{self.path}/pids.events").get("max", 0)
+        return GroupEvents(refused, _counts(f"{self.path}/memory.events").get("oom_kill", 0))
+
+    def kill(self) -> None:
+        """End every process in it. Blocks for a moment where the kernel cannot do it at once."""
+        _kill(self.path)
+
+    def shut(self) -> None:
+        """Give the descriptor back."""
+        os.close(self.door)
+
+    def remove(self) -> bool:
+        """Remove the group; False as long as a process is in it."""
+        return _remove(self.path)
+
+
+class CommandGroups:
+    """The groups of one session. Those of commands that left something running are kept until it has ended."""
+
+    __slots__ = ("_kept", "_limits")
+
+    def __init__(self, limits: ChildLimits) -> None:
+        self._limits = limits
+        self._kept: list[CommandGroup] = []
+
+    @contextmanager
+    def one(self) -> Iterator[CommandGroup | None]:
+        """A group for one command; None where there can be none: then rlimits are all there is."""
+        group = make_group(self._limits)
+        try:
+            yield group
+        finally:
+            if group is not None:
+                group.shut()
+                self._kept.append(group)
+                self._kept = [kept for kept in self._kept if not kept.remove()]
+
+    def close(self) -> None:
+        """End what is still in any of the groups, and remove them. Blocks for a moment. What stays, the next process sweeps."""
+        for group in self._kept:
+            _end(group.path)
+        self._kept = []
+
+
+def make_group(limits: ChildLimits, place: Place | None = None) -> CommandGroup | None:
+    """A new group with these limits; None if there is no place for it, or nothing that it could limit."""
+    place = place or find_place()
+    if place is None or not (limits.processes or (limits.memory_mb and place.limits_memory)):
+        return None
+    _sweep_once(place.path)
+    path = os.path.join(place.path, Owner.this_process().new_name(_KIND))
+    try:
+        os.mkdir(path)
+        _set_limits(path, limits, place)
+        door = os.open(f"{path}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+    except OSError as error:
+        with suppress(OSError):
+            os.rmdir(path)
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
+        return None
+    return CommandGroup(path, door, bool(place.limits_memory and limits.memory_mb))
+
+
+def sweep(folder: str) -> None:
+    """End and remove the groups in `folder` whose owner has ended."""
+    for name in os.listdir(folder):
+        owner, path = Owner.of(name), os.path.join(folder, name)
+        if owner is None or not name.startswith(f"{_KIND}-"):
+            continue
+        with suppress(OSError):
+            if not owner.is_gone(time.time() - os.stat(path).st_mtime):
+                continue
+            if owner.namespace == Owner.this_process().namespace:  # of another container we know too little to end anything
+                _end(path)
+            else:
+                _remove(path)
+
+
+def _sweep_once(folder: str) -> None:
+    """Once per process."""
+    if folder not in _swept:
+        _swept.add(folder)
+        with suppress(OSError):
+            sweep(folder)
+
+
+def _set_limits(path: str, limits: ChildLimits, place: Place) -> None:
+    if limits.processes:
+        _write(f"{path}/pids.max", str(max(_FEWEST, limits.processes)))
+    if limits.memory_mb and place.limits_memory:
+        _write(f"{path}/memory.max", str(limits.memory_mb * MEGABYTE))
+        with suppress(OSError):  # a kernel without swap accounting
+            _write(f"{path}/memory.swap.max", "0")
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+
+
+def _kill(path: str) -> None:
+    """Version 2 ends all at once; for version 1 nobody may fork any more, and then each is ended."""
+    with suppress(OSError):
+        _write(f"{path}/cgroup.kill", "1")
+        return
+    with suppress(OSError):
+        _write(f"{path}/pids.max", "0")
+    for _ in range(_TRIES):
+        members = _numbers(f"{path}/cgroup.procs") - {0, os.getpid()}
+        if not members:
+            return
+        for pid in members:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_PAUSE)
+
+
+def _end(path: str) -> None:
+    """End what is in a group and remove it, once the kernel has let go of the last process."""
+    _kill(path)
+    for _ in range(_TRIES):
+        if _remove(path):
+            return
+        time.sleep(_PAUSE)
+
+
+def _remove(path: str) -> bool:
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _numbers(path: str) -> set[int]:
+    try:
+        with open(path, encoding="ascii") as file:
+            return {int(word) for word in file.read().split()}
+    except OSError:
+        return set()
+
+
+def _counts(path: str) -> dict[str, int]:
+    try:
+        with open(path, encoding="ascii") as file:
+            pairs = (line.split() for line in file)
+            return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
+    except OSError:
+        return {}

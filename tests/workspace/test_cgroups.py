@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support_limits import NO_LIMITS, needs_cgroup, run_bash
+from toolwright.workspace.cgroup_place import Place, choose_place, find_place
+from toolwright.workspace.cgroups import CommandGroup, CommandGroups, make_group, sweep
+from toolwright.workspace.child_limits import UNSET_EXIT_CODE
+from toolwright.workspace.leftovers import Owner
+from toolwright.workspace.limit_notices import explain_limit
+
+FEW = replace(NO_LIMITS, processes=32)
+IN_FORCE = 'grep -q "$(basename {path})" /proc/self/cgroup && [ "$(cat {path}/pids.max)" = 32 ] || exit 99; '
+
+
+def few() -> CommandGroup:
+    group = make_group(FEW)
+    assert group is not None
+    return group
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@needs_cgroup
+@pytest.mark.parametrize("as_nobody", [False, True])
+def test_a_fork_bomb_stays_within_its_group_and_is_ended_with_it(as_nobody: bool) -> None:
+    group = few()
+    try:
+        # bash itself starts the bomb and then waits, without a fork, until the kernel has refused one
+        bomb = "bomb() { bomb | bomb & }; sleep 600 & bomb"
+        wait = f"until [ ${{refused:-0}} -gt 0 ]; do read -r _ refused < {group.path}/pids.events; done; exit 1"
+        script = f"{group.words}{IN_FORCE.format(path=group.path)} {{ {bomb}; {wait}; }} >/dev/null 2>&1"
+        code, output = run_bash(script, keep=[group.door], as_nobody=as_nobody, timeout=20)
+        assert code != 99, output
+        assert 0 < len(group.members()) <= 32
+        notice = explain_limit(code or 1, output, FEW, events=group.events())
+        assert notice is not None
+        assert "32 processes and threads" in notice
+        group.kill()
+        wait_until(lambda: not group.members())
+    finally:
+        group.kill()
+        group.shut()
+        wait_until(group.remove)
+
+
+@needs_cgroup
+def test_the_door_is_shut_before_the_command_runs() -> None:
+    with CommandGroups(FEW).one() as group:
+        assert group is not None
+        code, output = run_bash(group.words + f"echo $$ >&{group.door}", keep=[group.door])
+    assert (code, "Bad file descriptor" in output) == (1, True)
+    wait_until(group.remove)
+
+
+@needs_cgroup
+def test_nothing_runs_outside_a_group_that_cannot_be_entered() -> None:
+    with CommandGroups(FEW).one() as group:
+        assert group is not None
+        code, output = run_bash(group.words + "echo in", keep=[])  # the door was not handed over
+    assert code == UNSET_EXIT_CODE
+    assert "nothing was run" in output
+
+
+@needs_cgroup
+def test_a_group_stays_as_long_as_something_runs_in_it() -> None:
+    groups = CommandGroups(FEW)
+    with groups.one() as group:
+        assert group is not None
+        run_bash(group.words + "setsid sleep 600 >/dev/null 2>&1 &", keep=[group.door])
+    assert len(group.members()) == 1
+    groups.close()
+    wait_until(group.remove)
+
+
+LEAVE = """
+import os, subprocess
+from toolwright.workspace.cgroups import make_group
+from toolwright.workspace.child_limits import ChildLimits
+group = make_group(ChildLimits())
+subprocess.run(["/bin/bash", "-c", group.words + "setsid sleep 600 >/dev/null 2>&1 & exit"], pass_fds=[group.door])
+print(group.path, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+@needs_cgroup
+def test_what_a_killed_process_left_is_ended_by_the_next() -> None:
+    left = subprocess.run([sys.executable, "-c", LEAVE], capture_output=True, text=True, check=False).stdout.strip()
+    assert len(Path(left, "cgroup.procs").read_text().split()) == 1
+
+    def swept() -> bool:
+        sweep(os.path.dirname(left))
+        return not os.path.exists(left)
+
+    wait_until(swept)
+
+
+def test_only_groups_of_ours_whose_owner_is_gone_are_swept(tmp_path: Path) -> None:
+    gone = f"toolwright-{Owner.this_process().namespace}-{2**22 + 1}-1-00"
+    names = (Owner.this_process().new_name("toolwright"), "user.slice", "other-1-2-3-00", gone)
+    for name in names:
+        (tmp_path / name).mkdir()
+    sweep(str(tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == set(names) - {gone}
+
+
+def test_nothing_to_limit_needs_no_group() -> None:
+    assert make_group(NO_LIMITS) is None
+
+
+def test_a_place_that_turns_out_not_to_be_one_gives_no_group(tmp_path: Path) -> None:
+    assert make_group(FEW, Place(str(tmp_path), 1, False)) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+# finding the place
+
+
+def unified(folder: Path, group: str, controllers: str) -> tuple[str, str]:
+    """A tree that looks like version 2 below `folder`, with this process in `group`."""
+    own = folder / group.lstrip("/")
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "cgroup.procs").touch()
+    (own / "cgroup.subtree_control").write_text(controllers)
+    return f"30 23 0:26 / {folder} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n", f"0::{group}\n"
+
+
+def test_a_group_that_hands_its_controllers_on_is_the_place(tmp_path: Path) -> None:
+    texts = unified(tmp_path, "/service", "cpu memory pids\n")
+    assert choose_place(*texts) == Place(f"{tmp_path}/service", 2, True)
+    assert choose_place(*unified(tmp_path, "/other", "pids")) == Place(f"{tmp_path}/other", 2, False)
+
+
+def test_a_group_that_hands_nothing_on_is_none(tmp_path: Path) -> None:
+    assert choose_place(*unified(tmp_path, "/service", "cpu\n")) is None
+
+
+def test_the_group_above_is_the_place_only_if_it_was_handed_to_us(tmp_path: Path) -> None:
+    unified(tmp_path, "/service", "memory pids")
+    texts = unified(tmp_path, "/service/main", "")
+    assert choose_place(*texts) is None
+    try:
+        os.setxattr(tmp_path / "service", "user.delegate", b"1")
+    except OSError:
+        pytest.skip("no extended attributes here")
+    assert choose_place(*texts) == Place(f"{tmp_path}/service", 2, True)
+
+
+def test_of_version_1_the_pids_hierarchy_is_used(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "cgroup.procs").touch()
+    mounts = f"31 23 0:27 /docker/x {tmp_path} rw - cgroup cgroup rw,pids\n32 23 0:28 / /nowhere rw - cgroup cgroup rw,memory\n"
+    assert choose_place(mounts, "5:memory:/z\n4:pids:/docker/x/own\n0::/\n") == Place(f"{tmp_path}/own", 1, False)
+    assert choose_place(mounts, "4:pids:/docker/y\n") is None  # the mount does not show it
+    assert choose_place(mounts, "4:pids:/docker/x/../own\n") is None
+
+
+@pytest.mark.parametrize("texts", [("", ""), ("x - y", "z"), ("a b c d e - cgroup2 x y", "0::/")])
+def test_texts_that_tell_nothing_give_no_place(texts: tuple[str, str]) -> None:
+    assert choose_place(*texts) is None
+
+
+def test_the_place_is_looked_for_once() -> None:
+    assert find_place() is find_place()
