@@ -16,7 +16,7 @@ from toolwright.permissions import Place, RuleSet
 from toolwright.runtime import checks
 from toolwright.runtime.conversation import Conversation, Sampling
 from toolwright.runtime.gate import Asking, Changing, Gate
-from toolwright.runtime.ground import Ground, ground_of, notes_on, settings_rules
+from toolwright.runtime.ground import Ground, ground_of, keep_update, notes_on, settings_rules
 from toolwright.runtime.host import host_of
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
@@ -209,6 +209,7 @@ def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace
         place=lambda: Place(workspace.home, workspace.roots, ground.env.get("HOME")),
         add_directory=workspace.add_directory,
         refuse_mode=lambda mode: refuse_mode(mode, ground),
+        keep=lambda update: keep_update(update, ground),
     )
     return Gate(rules, starting_mode(options, ground), asking=asking, changing=changing)
 

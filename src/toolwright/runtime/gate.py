@@ -60,12 +60,14 @@ class Changing:
     add_directory: Callable[[str], None]
     refuse_mode: Callable[[str], str | None]
     """Why a mode may not be used here, if so."""
+    keep: Callable[[PermissionUpdate], None] = lambda update: None
+    """Writes an update whose destination is a settings file to that file."""
 
 
 class Gate:
     """The session's rules and mode, and the person behind them."""
 
-    __slots__ = ("_add_directory", "_can_use_tool", "_hooks", "_place", "_refuse_mode", "_waiting", "mode", "rules")
+    __slots__ = ("_add_directory", "_can_use_tool", "_hooks", "_keep", "_place", "_refuse_mode", "_waiting", "mode", "rules")
 
     def __init__(self, rules: RuleSet, mode: PermissionMode, *, asking: Asking, changing: Changing) -> None:
         self.rules = rules
@@ -76,6 +78,7 @@ class Gate:
         self._place = changing.place
         self._add_directory = changing.add_directory
         self._refuse_mode = changing.refuse_mode
+        self._keep = changing.keep
 
     def judge(self, call: Call, hook: HookOutcome | None) -> Decision:
         """The decision before anybody is asked."""
@@ -169,7 +172,7 @@ class Gate:
         return Verdict(True, updated, source="callback")
 
     def apply(self, update: PermissionUpdate) -> None:
-        """Take over a change of rules, mode or folders for the rest of this session."""
+        """Take over a change of rules, mode or folders for the rest of this session, and keep it where its destination says."""
         if update.type == "setMode" and update.mode is not None:
             self.set_mode(update.mode)
         elif update.type == "addDirectories":
@@ -177,6 +180,7 @@ class Gate:
                 self._add_directory(directory)
         else:
             self.rules = self.rules.with_update(update)
+        self._keep(update)
 
     def set_mode(self, mode: PermissionMode) -> None:
         """Change the mode. Raises `OptionsError` for one that may not be used here."""

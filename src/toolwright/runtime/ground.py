@@ -16,7 +16,7 @@ from toolwright.sessions import config_dir
 from toolwright.settings import Settings, SourcedRule, Whereabouts, load
 from toolwright.settings.values import Scope
 from toolwright.tools.registry import canonical_name
-from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError
+from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionUpdate
 
 TRUST_FLAG = "trust-workspace"
 TRUST_VARIABLE = "TOOLWRIGHT_TRUST_WORKSPACE"
@@ -135,3 +135,12 @@ def settings_rules(rules: tuple[SourcedRule, ...]) -> tuple[RuleSet, tuple[str, 
 def parsed_rule(rule: SourcedRule) -> Rule:
     source = rule.source
     return parse_rule(rule.text, rule.behavior, source=SOURCE_OF[source.scope], base=source.base, canonical=canonical_name)
+
+
+def keep_update(update: PermissionUpdate, ground: Ground) -> None:
+    """Write a person's answer to the settings file that it names as its destination."""
+    if update.destination in (None, "session"):
+        return
+    from toolwright.settings.writing import write_update  # few sessions write settings
+
+    write_update(update, ground.where)

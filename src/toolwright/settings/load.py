@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from toolwright.settings.merging import merge, tighten
-from toolwright.settings.places import Whereabouts, read_text
+from toolwright.settings.places import SERVERS, Whereabouts, read_text
 from toolwright.settings.schema import parse_servers, parse_settings
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
-from toolwright.settings.values import OF_THE_FOLDER, PRECEDENCE, Origin, Scope, Settings
+from toolwright.settings.values import OF_THE_FOLDER, PRECEDENCE, Origin, Settings
 from toolwright.types import OptionsError
 
 SOURCES = ("user", "project", "local")
@@ -30,29 +30,25 @@ def load(
 ) -> Loaded:
     """Read everything. `sources` None means all; managed and inline settings are always read. Raises `OptionsError`."""
     wanted = {"managed", *(SOURCES if sources is None else sources)}
-    texts = [pair for scope in PRECEDENCE for pair in _of_scope(scope, where, wanted, inline)]
-    of_folder = [(origin.path, text) for origin, text in texts if origin.scope in OF_THE_FOLDER]
+    files = [(origin, text) for origin in where.files(wanted) if (text := read_text(origin.path)) is not None]
+    of_folder = [(origin.path, text) for origin, text in files if origin.scope in OF_THE_FOLDER]
 
     @cache
     def is_trusted() -> bool:
-        files = of_folder if wanted >= OF_THE_FOLDER else folder_files(where)
-        return trusted or TrustStore(where.config[0]).holds(where.cwd, fingerprint(files))
+        whole = of_folder if wanted >= OF_THE_FOLDER else folder_files(where)
+        return trusted or TrustStore(where.config[0]).holds(where.cwd, fingerprint(whole))
 
-    if not of_folder:
-        return Loaded(merge([parse_settings(text, origin) for origin, text in texts]) if texts else NOTHING, is_trusted)
-    return Loaded(_together(texts, is_trusted()), is_trusted)
+    if not files and not inline:
+        return Loaded(NOTHING, is_trusted)
+    texts = sorted([*files, *([_inline(inline, where.cwd)] if inline else ())], key=_rank)
+    return Loaded(_together(texts, not of_folder or is_trusted()), is_trusted)
 
 
 NOTHING = Settings()
 
 
-def _of_scope(scope: Scope, where: Whereabouts, wanted: set[str], inline: str | None) -> list[tuple[Origin, str]]:
-    if scope == "inline":
-        return [_inline(inline, where.cwd)] if inline else []
-    if scope not in wanted:
-        return []
-    origins = [*where.files(scope), *([where.servers()] if scope == "project" else [])]
-    return [(origin, text) for origin in origins if (text := read_text(origin.path)) is not None]
+def _rank(pair: tuple[Origin, str]) -> int:
+    return PRECEDENCE.index(pair[0].scope)
 
 
 def _inline(given: str, cwd: str) -> tuple[Origin, str]:
@@ -75,12 +71,16 @@ def _together(texts: list[tuple[Origin, str]], trusted: bool) -> Settings:
     return own
 
 
+def is_server_file(origin: Origin) -> bool:
+    return os.path.basename(origin.path) == SERVERS and origin.scope == "project"
+
+
 def _parse(origin: Origin, text: str) -> Settings:
-    if not origin.path.endswith(".mcp.json"):
+    if not is_server_file(origin):
         return parse_settings(text, origin)
     return Settings(mcp_servers=parse_servers(text, origin), said=frozenset({"mcpServers"}))
 
 
 def _untrusted(origin: Origin, text: str) -> Settings:
     """Servers of an untrusted folder are not even looked at: nothing there can forbid anything."""
-    return Settings(said=frozenset({"mcpServers"})) if origin.path.endswith(".mcp.json") else parse_settings(text, origin)
+    return Settings(said=frozenset({"mcpServers"})) if is_server_file(origin) else parse_settings(text, origin)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from toolwright.settings.values import Origin, Scope
+from toolwright.settings.values import Origin
 from toolwright.types import OptionsError
 
 MANAGED_FOLDERS = ("/etc/toolwright", "/etc/claude-code")
 FOLDER_NAMES = (".toolwright", ".claude")
 """Of the two, ours comes first where both say something."""
 
+SERVERS = ".mcp.json"
 LARGEST = 1024 * 1024
 _LOOK = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
@@ -28,32 +29,27 @@ class Whereabouts:
     config: tuple[str, ...]
     managed: tuple[str, ...] = MANAGED_FOLDERS
 
-    def files(self, scope: Scope) -> Iterator[Origin]:
-        """The settings files of a scope that may be there, the highest first."""
-        match scope:
-            case "managed":
-                yield from (
-                    Origin(scope, os.path.join(folder, "managed-settings.json"), base=folder) for folder in self.managed
-                )
-            case "user":
-                yield from (
-                    Origin(scope, os.path.join(folder, "settings.json"), base=folder) for folder in reversed(self.config)
-                )
-            case "project" | "local":
-                name = "settings.json" if scope == "project" else "settings.local.json"
-                for folder in self.settings_folders():
-                    yield Origin(scope, os.path.join(folder, name), base=self.cwd)
+    def files(self, scopes: Container[str]) -> list[Origin]:
+        """The files of these scopes that may be there, the highest first. Costs one look per folder, not per file."""
+        own = present(os.path.join(self.cwd, name) for name in FOLDER_NAMES) if "project" in scopes or "local" in scopes else []
+        return [
+            *(Origin("managed", f"{folder}/managed-settings.json", base=folder) for folder in self._if("managed", scopes)),
+            *(Origin("local", f"{folder}/settings.local.json", base=self.cwd) for folder in own if "local" in scopes),
+            *(Origin("project", f"{folder}/settings.json", base=self.cwd) for folder in own if "project" in scopes),
+            *(Origin("project", path, base=self.cwd) for path in self._servers(scopes)),
+            *(Origin("user", f"{folder}/settings.json", base=folder) for folder in self._if("user", scopes)),
+        ]
 
-    def settings_folders(self) -> list[str]:
-        """The folders of the session's own folder that hold settings, as far as they are there."""
-        return [path for name in FOLDER_NAMES if _there(path := os.path.join(self.cwd, name))]
+    def _if(self, scope: str, scopes: Container[str]) -> list[str]:
+        folders = self.managed if scope == "managed" else self.config[::-1]
+        return present(folders) if scope in scopes else []
 
-    def servers(self) -> Origin:
-        return Origin("project", os.path.join(self.cwd, ".mcp.json"), base=self.cwd)
+    def _servers(self, scopes: Container[str]) -> list[str]:
+        return present([os.path.join(self.cwd, SERVERS)]) if "project" in scopes else []
 
 
-def _there(path: str) -> bool:
-    return os.path.lexists(path)
+def present(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if os.path.lexists(path)]
 
 
 def read_text(path: str) -> str | None:

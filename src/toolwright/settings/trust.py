@@ -14,6 +14,7 @@ from typing import Any
 
 from toolwright.settings.places import Whereabouts, read_text
 from toolwright.settings.replacing import locked_folder
+from toolwright.settings.values import OF_THE_FOLDER
 from toolwright.types import OptionsError
 
 STORE = "toolwright-trust.json"
@@ -33,8 +34,7 @@ def fingerprint(files: Iterable[tuple[str, str]]) -> str:
 
 def folder_files(where: Whereabouts) -> list[tuple[str, str]]:
     """The files of the folder that could make something run, with their texts."""
-    origins = (*where.files("local"), *where.files("project"), where.servers())
-    return [(origin.path, text) for origin in origins if (text := read_text(origin.path)) is not None]
+    return [(origin.path, text) for origin in where.files(OF_THE_FOLDER) if (text := read_text(origin.path)) is not None]
 
 
 class TrustStore:
