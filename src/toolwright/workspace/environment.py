@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SERVER_NAMES = frozenset({"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"})
+"""All that a tool server is given of our own environment: such programs are somebody else's, and long-lived."""
 
 # fmt: off
 _ALLOWED = frozenset({
@@ -19,35 +21,68 @@ _ALLOWED = frozenset({
     "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8", "PYTHONIOENCODING", "PYTHONHASHSEED", "NVM_DIR", "NVM_BIN", "VOLTA_HOME",
     "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOROOT", "GOCACHE", "JAVA_HOME", "ANDROID_HOME", "CC", "CXX", "CI",
     "http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+    "LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_MESSAGES", "LC_MONETARY",
+    "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME",
 })
 # fmt: on
-_ALLOWED_PREFIX = ("LC_",)
 _OURS_ALONE = re.compile(r"(ANTHROPIC|OPENAI|CLAUDE)_", re.IGNORECASE)
+_FUNCTION = "BASH_FUNC_"
+"""How bash hands functions down: one by the name of a builtin would stand in for it in our own words."""
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|PRIVATE|COOKIE|SESSION|CERT_PASS|(^|_)(PWD|PAT|DSN)(_|$)", re.IGNORECASE
 )
 _SECRET_VALUE = re.compile(
-    r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|\bsk-[\w-]{16,}|xox[abeoprs]-[\w-]{8,}"
-    r"|\b(AKIA|ASIA)[A-Z0-9]{16}\b|AIza[\w-]{30,}|ya29\.[\w-]{16,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|npm_[A-Za-z0-9]{20,}"
-    r"|pypi-[\w-]{20,}|hf_[A-Za-z0-9]{20,}|-----BEGIN [A-Z ]*PRIVATE KEY|://[^/\s:@]+:[^/\s@]+@"
+    r"gh[pousr]_[A-Z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|\bsk-[\w-]{16,}|[sr]k_(live|test)_\w{8,}|whsec_\w{16,}"
+    r"|xox[abeoprs]-[\w-]{8,}|xapp-[\w-]{8,}|\b(AKIA|ASIA)[A-Z0-9]{16}\b|AIza[\w-]{30,}|ya29\.[\w-]{16,}"
+    r"|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|npm_[A-Z0-9]{20,}|pypi-[\w-]{20,}|hf_[A-Z0-9]{20,}|\bSG\.[\w-]{16,}|dop_v1_\w{16,}"
+    r"|shp(at|ss|ca|pa)_\w{16,}|dapi[0-9a-f]{32}|-----BEGIN [A-Z ]*PRIVATE KEY|\bBearer\s+\S{8,}"
+    r"|(password|passwd|secret|token|api_?key)=|://[^/\s@]+@",
+    re.IGNORECASE,
 )
+_OPAQUE = re.compile(r"(?=[A-Za-z0-9]*[a-z])(?=[A-Za-z0-9]*[A-Z])(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{32,}")
+"""A long run of letters of both cases and digits: no word, no folder, most likely a key."""
 
 
-def child_environment(explicit: Mapping[str, str], base: Mapping[str, str] | None = None) -> dict[str, str]:
+def child_environment(
+    explicit: Mapping[str, str], base: Mapping[str, str] | None = None, *, only: Collection[str] | None = None
+) -> dict[str, str]:
     """The environment for a child: what is harmless in `base` (this process's own if not given), plus `explicit`.
 
-    What a caller gave explicitly is passed on as it is, secrets included, except the keys and settings of model providers.
+    With `only`, nothing but these names is taken from `base`. What a caller gave explicitly is passed on as it is, secrets
+    included, except the keys and settings of model providers and functions for bash.
     """
     environment = {name: value for name, value in (os.environ if base is None else base).items() if is_harmless(name, value)}
-    environment.setdefault("PATH", DEFAULT_PATH)
-    environment.update((name, value) for name, value in explicit.items() if not _OURS_ALONE.match(name))
+    if only is not None:
+        environment = {name: value for name, value in environment.items() if name in only}
+    environment["PATH"] = safe_path((os.environ if base is None else base).get("PATH", ""))
+    environment.update((name, value) for name, value in explicit.items() if may_be_given(name))
     return environment
 
 
 def is_harmless(name: str, value: str) -> bool:
     """Allowed by name, and neither name nor value looks like a secret."""
-    if name not in _ALLOWED and not name.startswith(_ALLOWED_PREFIX):
+    if name not in _ALLOWED or (name != "PWD" and _SECRET_NAME.search(name)):
         return False
-    if name != "PWD" and _SECRET_NAME.search(name):
+    if name.lower().endswith("_proxy") and "@" in value:  # a name and a password, with or without a scheme
         return False
-    return not _SECRET_VALUE.search(value)
+    return not looks_secret(value)
+
+
+def may_be_given(name: str) -> bool:
+    """Whether a caller can hand a variable of this name to a child."""
+    return not (_OURS_ALONE.match(name) or name.startswith(_FUNCTION))
+
+
+def looks_secret(value: str) -> bool:
+    """Whether a value has the shape of a key, a token or an address with a password in it."""
+    return bool(_SECRET_VALUE.search(value) or _OPAQUE.search(value))
+
+
+def safe_path(path: str) -> str:
+    """The folders of a PATH that are absolute: a relative one would mean another folder with each command."""
+    folders = [folder for folder in path.split(":") if _is_folder(folder) and not looks_secret(folder)]
+    return ":".join(folders) or DEFAULT_PATH
+
+
+def _is_folder(text: str) -> bool:
+    return text.startswith("/") and not text.startswith("//")  # two slashes: the rest of an address
