@@ -21,7 +21,7 @@ PATTERN_FIELDS = frozenset({"pattern", "glob", "exclude", "ignore"})
 OTHER_FIELDS = frozenset(
     {
         *("content", "encoding", "old_string", "new_string", "edits", "pages", "type", "output_mode", "command", "description"),
-        *("cell_id", "cell_type", "edit_mode", "new_source"),
+        *("cell_id", "cell_type", "edit_mode", "new_source", "bash_id", "shell_id", "filter"),
     }
 )
 """Fields of text that name nothing on a disk."""
@@ -43,6 +43,8 @@ INPUTS: dict[str, dict[str, Any]] = {
     "Glob": {"pattern": "**"},
     "Grep": {"pattern": "S.CRET", "output_mode": "content"},
     "Bash": {"command": "cat ./* ../*/*; ls . ..; echo planted > planted"},
+    "BashOutput": {},
+    "KillShell": {},
 }
 """What else a call needs beside its path, chosen to do as much harm as it can."""
 

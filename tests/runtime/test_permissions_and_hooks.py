@@ -21,7 +21,10 @@ from toolwright.types import (
 pytestmark = pytest.mark.anyio
 
 WRITE = Call("Write", {"file_path": "note.txt", "content": "hello"})
-EVERY_TOOL = ["Read", "Write", "Edit", "MultiEdit", "NotebookRead", "NotebookEdit", "LS", "Glob", "Grep", "Bash"]
+EVERY_TOOL = [
+    *("Read", "Write", "Edit", "MultiEdit", "NotebookRead", "NotebookEdit", "LS", "Glob", "Grep"),
+    *("Bash", "BashOutput", "KillShell"),
+]
 
 
 class Person:

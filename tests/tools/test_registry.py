@@ -17,10 +17,11 @@ from toolwright.tools.registry import builtin_tools, canonical_name
 
 
 def test_the_tools_are_shared_and_small() -> None:
-    names = "Read Write Edit MultiEdit NotebookRead NotebookEdit LS Glob Grep Bash"
+    names = "Read Write Edit MultiEdit NotebookRead NotebookEdit LS Glob Grep Bash BashOutput KillShell"
     assert " ".join(tool.name for tool in builtin_tools()) == names
     assert builtin_tools() is builtin_tools()
-    assert [tool.name for tool in builtin_tools() if tool.read_only] == ["Read", "NotebookRead", "LS", "Glob", "Grep"]
+    read_only = "Read NotebookRead LS Glob Grep BashOutput"
+    assert " ".join(tool.name for tool in builtin_tools() if tool.read_only) == read_only
 
 
 @pytest.mark.anyio
@@ -42,7 +43,14 @@ def test_every_schema_is_one_closed_object_with_described_fields() -> None:
 
 @pytest.mark.parametrize(
     ("alias", "name"),
-    [("FileRead", "Read"), ("Task", "Agent"), ("KillBash", "TaskStop"), ("Read", "Read"), ("mcp__a__b", "mcp__a__b")],
+    [
+        ("FileRead", "Read"),
+        ("Task", "Agent"),
+        ("KillBash", "KillShell"),
+        ("TaskOutput", "BashOutput"),
+        ("Read", "Read"),
+        ("mcp__a__b", "mcp__a__b"),
+    ],
 )
 def test_aliases_lead_to_the_canonical_name(alias: str, name: str) -> None:
     assert canonical_name(alias) == name
@@ -111,6 +119,8 @@ def test_every_path_in_every_tool_goes_through_the_boundary(
         "Glob": {"path": path, "pattern": "*"},
         "Grep": {"path": path, "pattern": "SECRET", "output_mode": "content"},
         "Bash": {"cwd": path, "command": "cat s; touch made"},
+        "BashOutput": {"bash_id": path},
+        "KillShell": {"shell_id": path},
     }
     import anyio
 

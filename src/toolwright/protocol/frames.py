@@ -87,3 +87,37 @@ def stream_event(event: dict[str, Any], *, session_id: str) -> Frame:
         "parent_tool_use_id": None,
         "uuid": new_uuid(),
     }
+
+
+def task_started(task_id: str, session_id: str, *, description: str, task_type: str, tool_use_id: str) -> Frame:
+    return system(
+        "task_started",
+        session_id,
+        task_id=task_id,
+        tool_use_id=tool_use_id,
+        description=description,
+        task_type=task_type,
+        is_backgrounded=True,
+    )
+
+
+def task_updated(task_id: str, session_id: str, **patch: Any) -> Frame:
+    return system("task_updated", session_id, task_id=task_id, patch=patch)
+
+
+def task_notification(task_id: str, session_id: str, *, status: str, summary: str, output_file: str, tool_use_id: str) -> Frame:
+    """`status` is completed, failed or stopped."""
+    return system(
+        "task_notification",
+        session_id,
+        task_id=task_id,
+        tool_use_id=tool_use_id,
+        status=status,
+        output_file=output_file,
+        summary=summary,
+    )
+
+
+def background_tasks_changed(tasks: list[dict[str, str]], session_id: str) -> Frame:
+    """All tasks that run now, each with task_id, task_type and description."""
+    return system("background_tasks_changed", session_id, tasks=tasks)

@@ -14,6 +14,7 @@ from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
 from toolwright.permissions import Place, RuleSet
 from toolwright.runtime import checks
+from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.conversation import Conversation, Sampling
 from toolwright.runtime.gate import Asking, Changing, Gate
 from toolwright.runtime.ground import Ground, ground_of, keep_update, notes_on, settings_rules
@@ -32,7 +33,7 @@ from toolwright.runtime.toolbox import Toolbox
 from toolwright.sessions import config_dir
 from toolwright.settings import SourcedRule
 from toolwright.tools.base import Tool
-from toolwright.tools.registry import builtin_tools, canonical_name
+from toolwright.tools.registry import OF_OWN_SHELLS, builtin_tools, canonical_name
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
@@ -69,8 +70,10 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     await toolbox.connect()
     hooks = hooks_of(options, host, session, scene=scene_of(options, beginning, workspace=workspace, session=session))
     gate = gate_of(options, ground, workspace=workspace, asking=Asking(host.can_use_tool, hooks, session.waiting_for_person))
-    preapproved = frozenset(tool.name for tool in extra)
+    preapproved = frozenset(tool.name for tool in extra) | OF_OWN_SHELLS
     choose_models = model_chooser(options, ground)
+    background = BackgroundTasks(workspace, beginning.session_id, send=session.put_now, wake=session.wake)
+    hooks.background_tasks = background.summaries
     conversation = Conversation(
         beginning.session_id,
         choose_models(options.model),
@@ -88,6 +91,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         replay_prompts=REPLAY_FLAG in options.extra_args,
         history=beginning.history,
         used_ids=beginning.used_ids,
+        take_news=background.take_news,
     )
 
     async def release() -> None:
@@ -96,6 +100,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
 
     return Parts(
         conversation,
+        background,
         cwd=workspace.home,
         agents=tuple({"name": name, "description": agent.description} for name, agent in (options.agents or {}).items()),
         source=beginning.source,

@@ -84,7 +84,7 @@ async def get_context_usage(session: LocalSession, request: Frame) -> Frame:
 
 
 async def stop_task(session: LocalSession, request: Frame) -> Frame:
-    """There is no such task: as with an unknown id, that is no error."""
+    await session.started.background.stop(str(request.get("task_id")))
     return {}
 
 

@@ -57,6 +57,8 @@ class Conversation:
     used_ids: set[str] = field(default_factory=set)
     contexts: list[str] = field(default_factory=list)
     """Texts of hooks that the model is to read with the next prompt."""
+    take_news: Callable[[], list[str]] = list
+    """What happened beside the conversation and must be told with the next request; each text is given once."""
 
     def __post_init__(self) -> None:
         self.runner.earlier_result = self.result_of

@@ -17,6 +17,7 @@ from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
 from toolwright.protocol.frames import Frame
 from toolwright.runtime import controls, greeting
+from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.turn import Prompt, Turn
 from toolwright.stamps import new_uuid
@@ -24,6 +25,8 @@ from toolwright.types import ClaudeSDKError, CLIConnectionError
 
 CLOSE_SECONDS = 10.0
 """How long closing waits for a turn that does not react to being cancelled."""
+TASK_NOTIFICATION = {"kind": "task-notification"}
+"""The origin of a turn that nobody asked for: a background task has ended."""
 
 
 @dataclass(slots=True)
@@ -31,6 +34,7 @@ class Parts:
     """What a session consists of once it has started."""
 
     conversation: Conversation
+    background: BackgroundTasks
     cwd: str
     agents: tuple[dict[str, Any], ...]
     source: str
@@ -80,7 +84,7 @@ class LocalSession:
             self._append_only(prompt)
             return
         self._queue.append(prompt)
-        self._wake()
+        self.wake()
 
     def frames(self) -> AsyncIterator[Frame]:
         return self._out
@@ -132,14 +136,15 @@ class LocalSession:
     async def waiting_for_person(self, waiting: bool) -> None:
         await self._tell("requires_action" if waiting else "running")
 
-    def _wake(self) -> None:
-        if self._runner is None:
+    def wake(self) -> None:
+        """There is something to tell the model. A session that is ending does not begin anything new."""
+        if not self._closed and not self._out.closed and self._runner is None:
             self._runner = spawn(self._run, name="toolwright session")
 
     async def _run(self) -> None:
         try:
-            while self._queue:
-                await self._play(self._queue.pop(0))
+            while (prompt := self._next_prompt()) is not None:
+                await self._play(prompt)
         except BaseException as error:
             self._out.close(error if isinstance(error, Exception) else None)
             raise
@@ -147,6 +152,13 @@ class LocalSession:
             self._runner = None
         if self._input_ended:
             self._out.close()
+
+    def _next_prompt(self) -> Prompt | None:
+        """The next message of the user; with none, news of background tasks is a reason for a turn as well."""
+        if self._queue:
+            return self._queue.pop(0)
+        news = self.started.background.take_news()
+        return Prompt([text_block(text) for text in news], new_uuid(), dict(TASK_NOTIFICATION), own=True) if news else None
 
     async def _play(self, prompt: Prompt) -> None:
         parts = self.started

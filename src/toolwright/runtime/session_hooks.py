@@ -17,12 +17,14 @@ from toolwright.types import PermissionUpdate
 class SessionHooks:
     """The hooks of one session."""
 
-    __slots__ = ("_emit", "_runner", "_scene")
+    __slots__ = ("_emit", "_runner", "_scene", "background_tasks")
 
     def __init__(self, runner: HookRunner, scene: Callable[[], Scene], emit: Callable[[frames.Frame], Awaitable[None]]) -> None:
         self._runner = runner
         self._scene = scene
         self._emit = emit
+        self.background_tasks: Callable[[], list[dict[str, Any]]] = list
+        """What runs in the background, for Stop hooks."""
 
     async def session_starts(self, source: str) -> HookOutcome | None:
         if not self._runner.has("SessionStart", source):
@@ -44,7 +46,7 @@ class SessionHooks:
         if not self._runner.has("Stop"):
             return None
         payload = inputs.stop(self._scene(), stop_hook_active=active, last_assistant_message=last_text)
-        return await self._run("Stop", payload)
+        return await self._run("Stop", payload | {"background_tasks": self.background_tasks()})
 
     async def before_tool(self, tool: Tool, tool_input: dict[str, Any], tool_use_id: str) -> HookOutcome | None:
         if not self._runner.has("PreToolUse", tool.name):

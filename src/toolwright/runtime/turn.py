@@ -41,6 +41,8 @@ class Prompt:
     content: list[dict[str, Any]]
     uuid: str
     origin: dict[str, Any] | None = None
+    own: bool = False
+    """Whether the runtime itself wrote it: then it is no prompt that a person submits, and is not sent back to its sender."""
 
 
 class Turn:
@@ -98,7 +100,7 @@ class Turn:
         if blocked is not None:
             return blocked
         self._take_prompt()
-        if self.conversation.replay_prompts:
+        if self.conversation.replay_prompts and not self.prompt.own:
             await self.conversation.emit(self._replayed_prompt())
         ending: Ending | None = None
         while ending is None:
@@ -111,7 +113,7 @@ class Turn:
         conversation = self.conversation
         if not self.prompt.content:
             return failed("error_during_execution", "turn_setup_failed", "The prompt is empty: there is nothing to send.")
-        outcome = await conversation.hooks.prompt_comes(prompt_text(self.prompt))
+        outcome = None if self.prompt.own else await conversation.hooks.prompt_comes(prompt_text(self.prompt))
         if outcome is None:
             return None
         if outcome.block or outcome.stop:
@@ -121,9 +123,10 @@ class Turn:
 
     def _take_prompt(self) -> None:
         conversation = self.conversation
-        content = [*self.prompt.content, *(text_block(text) for text in conversation.contexts)]
+        more = (*conversation.contexts, *conversation.take_news())
+        content = [*self.prompt.content, *(text_block(text) for text in more)]
         self._before_prompt = False
-        conversation.journal.user(content, uuid=self.prompt.uuid)
+        conversation.journal.user(content, uuid=self.prompt.uuid, is_meta=self.prompt.own)
         conversation.runner.workspace.mark(self.prompt.uuid)
         conversation.add_user(content)
         conversation.contexts.clear()
@@ -229,6 +232,7 @@ class Turn:
         self._rounds += 1
         await self.conversation.runner.run(calls, self._deliver)
         outcomes, self._outcomes = self._outcomes, []
+        self._contexts.extend(self.conversation.take_news())
         self._close_results()
         return await self._after_calls(outcomes)
 

@@ -1,7 +1,9 @@
-"""Bash: run a command line, wait for it, and show what it said."""
+"""Bash: run a command line, wait for it and show what it said; or leave it in the background."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -38,6 +40,10 @@ class BashInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         DEFAULT_TIMEOUT_MS
     )
     description: Annotated[str, Meta(description="What the command does, in five to ten words")] = ""
+    run_in_background: Annotated[
+        bool,
+        Meta(description="Do not wait: the result is an ID for BashOutput and KillShell; no timeout; you are told of its end"),
+    ] = False
     cwd: Annotated[str, Meta(description="Folder to run in, for this call only")] = "."
 
 
@@ -60,6 +66,8 @@ class Bash(BuiltinTool):
         if "\0" in parsed.command:
             raise ToolFailure("The command holds a NUL character, which no command line can.")
         notices = _return_home(workspace)
+        if parsed.run_in_background:
+            return await _start(parsed, context, notices)
         milliseconds = min(parsed.timeout, LONGEST_TIMEOUT_MS)
         if milliseconds < parsed.timeout:
             notices.append(f"timeout lowered to the longest allowed, {LONGEST_TIMEOUT_MS} ms")
@@ -70,8 +78,34 @@ class Bash(BuiltinTool):
 
 
 async def _run(parsed: BashInput, workspace: Workspace, timeout: float) -> CommandResult:
-    try:
+    with _in_words(parsed):
         return await workspace.run_command(parsed.command, cwd=parsed.cwd, timeout=timeout)
+
+
+async def _start(parsed: BashInput, context: ToolContext, notices: list[str]) -> ToolOutput:
+    with _in_words(parsed):
+        shell = await context.workspace.start_command(
+            parsed.command, cwd=parsed.cwd, description=parsed.description, call=context.tool_use_id
+        )
+    lines = [
+        f"Command running in background with ID: {shell.id}. Its output goes to {shell.log.path}.",
+        *(f"[{notice}]" for notice in notices),
+    ]
+    structured = {
+        "stdout": "",
+        "stderr": "\n".join(notices),
+        "interrupted": False,
+        "isImage": False,
+        "noOutputExpected": False,
+        "backgroundTaskId": shell.id,
+    }
+    return ToolOutput("\n".join(lines), structured)
+
+
+@contextmanager
+def _in_words(parsed: BashInput) -> Iterator[None]:
+    try:
+        yield
     except (FileNotFoundError, NotADirectoryError):
         raise ToolFailure(f"cwd is not a folder: {parsed.cwd}. Nothing was run.") from None
     except UnicodeEncodeError:
@@ -115,7 +149,7 @@ def _timeout_notice(result: CommandResult, milliseconds: int) -> str:
     noun = "process" if result.processes_ended == 1 else "processes"
     return (
         f"timed out after {milliseconds} ms: {result.processes_ended} {noun} ended; above is what it wrote until then. "
-        "Give a longer timeout, or do less at once"
+        "Give a longer timeout, do less at once, or use run_in_background"
     )
 
 

@@ -11,13 +11,16 @@ ALIASES = {
     "FileWrite": "Write",
     "FileEdit": "Edit",
     "Task": "Agent",
-    "BashOutput": "TaskOutput",
-    "KillShell": "TaskStop",
-    "KillBash": "TaskStop",
+    "TaskOutput": "BashOutput",
+    "TaskStop": "KillShell",
+    "KillBash": "KillShell",
     "ListMcpResources": "ListMcpResourcesTool",
     "ReadMcpResource": "ReadMcpResourceTool",
 }
 """Other names of tools that are accepted in options, rules and calls: alias → canonical name."""
+
+OF_OWN_SHELLS = frozenset({"BashOutput", "KillShell"})
+"""Tools that only look at or end commands which this session was allowed to start: they need no permission of their own."""
 
 
 def canonical_name(name: str) -> str:
@@ -30,9 +33,11 @@ def builtin_tools() -> tuple[Tool, ...]:
     """One instance of each built-in tool; they keep no state, so all sessions share them."""
     # Imported when first asked for: a program that only uses its own tools never loads these.
     from toolwright.tools.bash import Bash
+    from toolwright.tools.bash_output import BashOutput
     from toolwright.tools.edit import Edit
     from toolwright.tools.glob import Glob
     from toolwright.tools.grep import Grep
+    from toolwright.tools.kill_shell import KillShell
     from toolwright.tools.ls import LS
     from toolwright.tools.multi_edit import MultiEdit
     from toolwright.tools.notebook_edit import NotebookEdit
@@ -51,4 +56,6 @@ def builtin_tools() -> tuple[Tool, ...]:
         Glob(),
         Grep(),
         Bash(),
+        BashOutput(),
+        KillShell(),
     )

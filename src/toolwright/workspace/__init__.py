@@ -10,6 +10,7 @@ from toolwright.workspace.errors import (
     NotRegularFile,
     PathNotAllowed,
     ProgramMissing,
+    UnknownShell,
     WorkspaceError,
 )
 from toolwright.workspace.files import Content, OpenFile, Replaced
@@ -35,6 +36,7 @@ __all__ = [
     "ProgramMissing",
     "ReadLedger",
     "Replaced",
+    "UnknownShell",
     "Workspace",
     "WorkspaceError",
     "child_environment",

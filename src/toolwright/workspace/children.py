@@ -56,14 +56,35 @@ def find_account(name: str) -> Account:
     return Account(name, entry.pw_uid, entry.pw_gid, tuple(os.getgrouplist(name, entry.pw_gid)), entry.pw_dir)
 
 
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A process that has just been started, and our ends of it: what it writes, and what becomes readable when it has ended."""
+
+    process: subprocess.Popen[bytes]
+    output: int
+    exit: int
+    errors: int | None = None
+
+    def collect(self) -> int:
+        """The exit code of the process, minus a signal's number; one that still runs is killed. Closes our ends."""
+        with suppress(subprocess.TimeoutExpired):  # stuck inside the kernel: not even SIGKILL helps at once
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait(_KILL_PATIENCE)
+        for descriptor in (self.output, self.exit, self.errors):
+            if descriptor is not None:
+                os.close(descriptor)
+        return -signal.SIGKILL if self.process.returncode is None else self.process.returncode
+
+
 class ChildProcess:
     """A running child. Use `read` until it gives nothing, then `returncode`; always `close`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: int, errors: int | None) -> None:
-        self._process = process
-        self._output = output
-        self._errors = errors
-        self._exit = _exit_descriptor(process)
+    def __init__(self, launched: Launched) -> None:
+        self._process = launched.process
+        self._output = output = launched.output
+        self._errors = errors = launched.errors
+        self._exit = launched.exit
         self._selector = selectors.DefaultSelector()
         for descriptor in (output, self._exit, errors):
             if descriptor is not None:
@@ -183,7 +204,12 @@ class ChildProcess:
         return not scope.cancelled_caught
 
 
-def start(
+def start(argv: Sequence[str], **how: Any) -> ChildProcess:
+    """Start `argv` as `launch` does, to be read piece by piece."""
+    return adopt(launch(argv, **how))
+
+
+def launch(
     argv: Sequence[str],
     *,
     directory: int,
@@ -192,7 +218,7 @@ def start(
     separate_errors: bool = False,
     stdin: int | None = None,
     keep: Sequence[int] = (),
-) -> ChildProcess:
+) -> Launched:
     """Start `argv` in the folder that the descriptor `directory` stands on, in a session of its own, with an empty stdin.
 
     `keep` are descriptors the child inherits; all others it does not see.
@@ -211,7 +237,7 @@ def start(
             pass_fds=tuple(keep),
             **_identity(account),
         )
-        return _adopt(process, output, errors)
+        return Launched(process, output, _watched(process), errors)
     except BaseException as error:
         for descriptor in (output, errors):
             if descriptor is not None:
@@ -223,10 +249,18 @@ def start(
             os.close(descriptor)
 
 
-def _adopt(process: subprocess.Popen[bytes], output: int, errors: int | None) -> ChildProcess:
+def adopt(launched: Launched) -> ChildProcess:
     try:
-        return ChildProcess(process, output, errors)
-    except BaseException:  # no descriptor left to watch it with: do not lose it
+        return ChildProcess(launched)
+    except BaseException:  # no descriptor left to wait with: do not lose it
+        launched.collect()
+        raise
+
+
+def _watched(process: subprocess.Popen[bytes]) -> int:
+    try:
+        return _exit_descriptor(process)
+    except BaseException:
         process.kill()
         process.wait()
         raise

@@ -8,6 +8,8 @@ WorkspaceError
 ├── FileChanged        somebody else wrote the file in the meantime
 ├── CheckpointError    what a file was cannot be kept, or cannot be put back
 ├── UnknownPoint       no checkpoint has this id
+├── BadPattern         a filter that is no regular expression, or takes too long
+├── UnknownShell       no background command has this id
 ├── CommandNotStarted  the operating system refused to start a process
 └── ProgramMissing     a program that we bring or need is not there
 """
@@ -61,6 +63,18 @@ class UnknownPoint(WorkspaceError):
     def __init__(self, point: str) -> None:
         super().__init__(f"No file checkpoint found for message {point}.")
         self.point = point
+
+
+class BadPattern(WorkspaceError):
+    """The pattern cannot be used to filter lines."""
+
+
+class UnknownShell(WorkspaceError):
+    """There is no background command of this id."""
+
+    def __init__(self, shell_id: str, known: Sequence[str]) -> None:
+        there_are = f"There are: {', '.join(known)}." if known else "This session has started none."
+        super().__init__(f"No background command has the ID {shell_id!r}. {there_are}")
 
 
 class CommandNotStarted(WorkspaceError):

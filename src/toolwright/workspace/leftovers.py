@@ -1,7 +1,8 @@
 """What is temporary, whose it is, and what a session leaves that was killed before it could tidy up.
 
 One private folder per state folder holds it all: the scratch folders themselves, and for each write under way a link that
-names the unfinished file, which stands beside its target. Every name tells the process that made it, so the next session to
+names the unfinished file, which stands beside its target; and for each session that ran commands a note of the mark its
+processes carry. Every name tells the process that made it, so the next session to
 start finds what belongs to no living process and removes it, without looking through any tree.
 """
 
@@ -14,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from toolwright.workspace.beneath import DIRECTORY, open_beneath, release
+from toolwright.workspace.trees import kill_session
 
 FOLDER_NAME = "toolwright-temporary"
 FOREIGN_PATIENCE = 24 * 3600.0
@@ -21,6 +23,7 @@ FOREIGN_PATIENCE = 24 * 3600.0
 SWEEP_PAUSE = 60.0
 """Seconds for which a process that starts many sessions does not look again."""
 
+_COMMANDS = "commands"
 _OURS = re.compile(r"\.toolwright-[0-9a-f]{16}\.tmp")
 _last_looks: dict[str, float] = {}
 
@@ -119,8 +122,18 @@ class TemporaryFolder:
             return note
         return None
 
+    def note_commands(self, session: int) -> str | None:
+        """Note that processes with the mark of `session` should not outlive us. None if no note can be made."""
+        owner = Owner.this_process()
+        note = os.path.join(self.path, f"{_COMMANDS}-{owner.namespace}-{owner.pid}-{owner.started}-{session}")
+        with suppress(OSError):
+            make_private_folder(self.path)
+            os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            return note
+        return None
+
     def withdraw(self, note: str | None) -> None:
-        """The file is gone, or is where it belongs."""
+        """What was noted is gone, or is where it belongs."""
         if note is not None:
             with suppress(OSError):
                 os.unlink(note)
@@ -148,10 +161,18 @@ class TemporaryFolder:
         if os.path.islink(path):
             _remove_unfinished(os.readlink(path))
             os.unlink(path)
+        elif name.startswith(f"{_COMMANDS}-"):
+            _end_commands(name, path)
         else:
             import shutil  # hardly ever needed
 
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _end_commands(name: str, path: str) -> None:
+    session = name.rpartition("-")[2]
+    if not session.isdecimal() or kill_session(int(session)):
+        os.unlink(path)
 
 
 def _remove_unfinished(path: str) -> None:

@@ -46,7 +46,7 @@ async def run_program(program: str, arguments: Sequence[str], *, data: bytes, ti
     if not sys.executable:
         raise ProgramMissing("This Python does not know its own interpreter, which is needed to start a child.")
     async with _places():
-        with _nameless_file(data) as source, _nameless_file(b"") as answer, _root_folder() as root:
+        with nameless_file(data) as source, nameless_file(b"") as answer, root_folder() as root:
             # -I, -S: nothing of the user's environment, site packages or working folder is run
             argv = (sys.executable, "-I", "-S", program, str(answer), *arguments)
             child = await inline(
@@ -65,7 +65,8 @@ async def run_program(program: str, arguments: Sequence[str], *, data: bytes, ti
 
 
 @contextmanager
-def _nameless_file(data: bytes) -> Iterator[int]:
+def nameless_file(data: bytes) -> Iterator[int]:
+    """A file without a name that holds `data`, open at its beginning."""
     descriptor = _open_nameless()
     try:
         view = memoryview(data)
@@ -87,7 +88,8 @@ def _open_nameless() -> int:
 
 
 @contextmanager
-def _root_folder() -> Iterator[int]:
+def root_folder() -> Iterator[int]:
+    """A folder to stand in for children that need none."""
     descriptor = os.open("/", PATH_ONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield descriptor

@@ -1,6 +1,7 @@
-"""Run one command line in bash and bring back its output, its exit code and the folder it ended in.
+"""Start a command line in bash; wait for it and bring back its output, its exit code and the folder it ended in.
 
-Every call is a fresh bash without start-up files, in a session of its own, with an empty stdin. It does not judge commands.
+Every command is a fresh bash without start-up files, in a session of its own, with an empty stdin. `Surroundings` start it, be
+it waited for here or left to `background`. It does not judge commands.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import cache
 import anyio
 
 from toolwright.workspace.captured import Captured, OutputCollector
-from toolwright.workspace.children import Account, ChildProcess, start
+from toolwright.workspace.children import Account, ChildProcess, Launched, adopt, launch
 from toolwright.workspace.errors import ProgramMissing
 from toolwright.workspace.limits import inline
 from toolwright.workspace.trees import Mark, end_tree
@@ -23,10 +24,31 @@ _SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
 _REPORT_DESCRIPTOR = 200
 _LONGEST_PATH = 4096
 # The mark that finds every descendant, the report of the last folder, then the command itself, with nothing of ours in $1.
-_SCRIPT = (
-    "ulimit -S -x {mark} 2>/dev/null; trap 'builtin pwd -P >&{report} 2>/dev/null' EXIT; "
-    'TOOLWRIGHT_COMMAND=$1; shift; eval -- "$TOOLWRIGHT_COMMAND"'
-)
+_MARKED = "ulimit -S -x {mark} 2>/dev/null; "
+_REPORTING = "trap 'builtin pwd -P >&{report} 2>/dev/null' EXIT; "
+_COMMAND = 'TOOLWRIGHT_COMMAND=$1; shift; eval -- "$TOOLWRIGHT_COMMAND"'
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a command is given: the folder it stands in, its variables, the mark of its processes, the user it runs as."""
+
+    directory: int
+    environment: Mapping[str, str]
+    mark: Mark
+    account: Account | None = None
+
+    async def launch(self, command: str, *, report: int | None = None) -> Launched:
+        """Start `command`; if there is a descriptor `report`, bash writes the folder it ends in there."""
+        argv = (shell_path(), "--noprofile", "--norc", "-c", self._script(report), "bash", command)
+        keep = () if report is None else (report,)
+        return await inline(
+            lambda: launch(argv, directory=self.directory, environment=self.environment, account=self.account, keep=keep)
+        )
+
+    def _script(self, report: int | None) -> str:
+        reporting = "" if report is None else _REPORTING.format(report=report)
+        return _MARKED.format(mark=self.mark.value) + reporting + _COMMAND
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +64,12 @@ class CommandResult:
     """Where the shell stood when it ended; None if it could not say."""
 
 
-async def run_command(
-    command: str,
-    *,
-    directory: int,
-    environment: Mapping[str, str],
-    mark: Mark,
-    collector: OutputCollector,
-    timeout: float,
-    account: Account | None = None,
-) -> CommandResult:
-    """Run `command` in the folder that `directory` stands on. On timeout and cancellation its whole process tree is ended."""
+async def run_to_end(command: str, surroundings: Surroundings, *, collector: OutputCollector, timeout: float) -> CommandResult:
+    """Run `command` to its end. On timeout and cancellation its whole process tree is ended."""
     report, report_end = _report_pipe()
     try:
-        script = _SCRIPT.format(mark=mark.value, report=report_end)
-        argv = (shell_path(), "--noprofile", "--norc", "-c", script, "bash", command)
-        keep = (report_end,)
-        child = await inline(lambda: start(argv, directory=directory, environment=environment, account=account, keep=keep))
-        return await _follow(child, collector, mark=mark, timeout=timeout, report=report)
+        child = adopt(await surroundings.launch(command, report=report_end))
+        return await _follow(child, collector, mark=surroundings.mark, timeout=timeout, report=report)
     finally:
         os.close(report)
         os.close(report_end)

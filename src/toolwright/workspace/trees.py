@@ -23,7 +23,10 @@ from toolwright.workspace.limits import in_thread
 TERM_GRACE = 1.0
 KILL_PATIENCE = 5.0
 _TICK = 0.02
-_CALL_BITS = 20
+_KILL_ROUNDS = 20
+CALL_BITS = 20
+FIRST_SESSION = 1 << 39
+"""Sessions have numbers from here on, far from what anybody sets as a limit."""
 _LIMIT_NAME = b"Max file locks"
 
 
@@ -36,10 +39,14 @@ class Mark:
 
     @property
     def value(self) -> int:
-        return self.session << _CALL_BITS | self.call
+        return self.session << CALL_BITS | self.call
+
+    @classmethod
+    def new_session(cls) -> Mark:
+        return cls(int.from_bytes(os.urandom(5), "big") | FIRST_SESSION)
 
     def fits(self, value: int) -> bool:
-        return value == self.value or (self.call == 0 and value >> _CALL_BITS == self.session)
+        return value == self.value or (self.call == 0 and value >> CALL_BITS == self.session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,18 @@ async def end_tree(mark: Mark, leader: int = 0, *, on_tick: Callable[[], None] =
             await anyio.sleep(_TICK)
     on_tick()
     return len(ended)
+
+
+def kill_session(session: int) -> bool:
+    """Kill what carries the mark of a session whose runtime is no more; say whether nothing is left. Does not wait."""
+    if session < FIRST_SESSION:
+        return True
+    for _ in range(_KILL_ROUNDS):  # what forks faster than we look needs another round
+        alive = find_tree(Mark(session))
+        if not alive:
+            return True
+        _send(alive, signal.SIGKILL)
+    return False
 
 
 def find_tree(mark: Mark, leader: int = 0) -> set[int]:

@@ -14,20 +14,22 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from toolwright.workspace import files, folders, ripgrep, shells
+from toolwright.workspace import files, folders, ripgrep
 from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
 from toolwright.workspace.boundary import Boundary, checked_path, split_path
 from toolwright.workspace.captured import OUTPUT_LIMIT, OutputCollector
 from toolwright.workspace.children import Account, find_account
 from toolwright.workspace.environment import child_environment
-from toolwright.workspace.errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed
+from toolwright.workspace.errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed, UnknownShell
 from toolwright.workspace.ledger import Knowledge, ReadLedger
 from toolwright.workspace.leftovers import TemporaryFolder
 from toolwright.workspace.limits import in_thread, inline
 from toolwright.workspace.scratch import Scratch
+from toolwright.workspace.shells import CommandResult, Surroundings, run_to_end
 from toolwright.workspace.trees import Mark, end_tree
 
-if TYPE_CHECKING:  # loaded only for sessions that keep checkpoints
+if TYPE_CHECKING:  # loaded only for sessions that need them
+    from toolwright.workspace.background import BackgroundShell, BackgroundShells
     from toolwright.workspace.checkpoints import FileHistory
     from toolwright.workspace.rewinding import Count, Rewound
 
@@ -60,12 +62,15 @@ class Workspace:
         "_calls",
         "_env",
         "_mark",
+        "_note",
         "_scratch",
+        "_shells",
         "_temporaries",
         "_user",
         "cwd",
         "history",
         "home",
+        "on_shell",
         "reads",
     )
 
@@ -82,6 +87,8 @@ class Workspace:
         self.reads = ReadLedger()
         self.history: FileHistory | None = None
         """Where files are kept as they were before a change, if they are to be."""
+        self.on_shell: Callable[[BackgroundShell], None] | None = None
+        """Told of each background command that has started or ended."""
         self._env = dict(env)
         self._user = user
         self._account: Account | None = None
@@ -91,7 +98,9 @@ class Workspace:
         self._added = (cwd, *add_dirs)
         self._boundary = Boundary(self._added, self._temporaries)
         self._mark: Mark | None = None
+        self._note: str | None = None
         self._calls = 0
+        self._shells: BackgroundShells | None = None
 
     # paths
 
@@ -252,23 +261,62 @@ class Workspace:
 
     async def run_command(
         self, command: str, *, cwd: str | None = None, timeout: float = 120.0, output_limit: int = OUTPUT_LIMIT
-    ) -> shells.CommandResult:
+    ) -> CommandResult:
         """Run `command` in bash, in the current folder or in `cwd`, which must be inside the boundary."""
+        collector = OutputCollector(lambda: self._open_private("output"), limit=output_limit)
+        with self._surroundings(cwd) as surroundings:
+            try:
+                return await run_to_end(command, surroundings, collector=collector, timeout=timeout)
+            finally:
+                collector.close()
+
+    async def start_command(
+        self, command: str, *, cwd: str | None = None, description: str = "", call: str = ""
+    ) -> BackgroundShell:
+        """Start `command` as `run_command` does, but do not wait for it. It ends with the session at the latest.
+
+        `call` is the id of the tool call that wants it.
+        """
+        with self._surroundings(cwd) as surroundings:
+            return await self._shells_to_be().start(command, surroundings, description=description, call=call)
+
+    def shell(self, shell_id: str) -> BackgroundShell:
+        """A command in the background, also one that has ended. Raises `UnknownShell`."""
+        if self._shells is None:
+            raise UnknownShell(shell_id, ())
+        return self._shells.get(shell_id)
+
+    @property
+    def shells(self) -> tuple[BackgroundShell, ...]:
+        """The commands started in the background, in that order, also those that have ended."""
+        return () if self._shells is None else tuple(self._shells)
+
+    async def end_shell(self, shell: BackgroundShell) -> int:
+        """End a background command with all that came of it; the answer is how many processes that were."""
+        return 0 if self._shells is None else await self._shells.end(shell)
+
+    @contextmanager
+    def _surroundings(self, cwd: str | None) -> Iterator[Surroundings]:
+        """What every command gets: the one place that decides it."""
         directory, place = self._boundary.open(self.absolute(self.cwd if cwd is None else cwd), DIRECTORY)
-        collector = OutputCollector(self._open_spill, limit=output_limit)
         try:
-            return await shells.run_command(
-                command,
-                directory=directory,
-                environment=self.child_environment(PWD=place.path),
-                mark=self._next_mark(),
-                collector=collector,
-                timeout=timeout,
-                account=self._child_account(),
+            yield Surroundings(
+                directory, self.child_environment(PWD=place.path), self._next_mark(), account=self._child_account()
             )
         finally:
-            collector.close()
             os.close(directory)
+
+    def _shells_to_be(self) -> BackgroundShells:
+        if self._shells is None:
+            from toolwright.workspace.background import BackgroundShells  # few sessions have such commands
+
+            self._shells = BackgroundShells(self._session_mark(), lambda: self._open_private("shell"))
+            self._shells.on_change = self._tell_shell
+        return self._shells
+
+    def _tell_shell(self, shell: BackgroundShell) -> None:
+        if self.on_shell is not None:
+            self.on_shell(shell)
 
     def child_environment(self, **more: str) -> dict[str, str]:
         """The filtered environment for a child of this session."""
@@ -289,10 +337,15 @@ class Workspace:
 
     async def close(self) -> None:
         """End what commands left running and remove the scratch folder. May be called more than once."""
+        self.on_shell = None
         with anyio.CancelScope(shield=True):
             if self._mark is not None:
                 mark, self._mark = self._mark, None
                 await end_tree(mark)
+                self._temporaries.withdraw(self._note)
+            if self._shells is not None:
+                self._shells.release()
+                self._shells = None
             if self._scratch.path is not None:
                 await in_thread(self._scratch.remove)
                 self._set_directories(self._added)
@@ -302,16 +355,20 @@ class Workspace:
         scratch = () if self._scratch.path is None else (self._scratch.path,)
         self._boundary = Boundary((*self._added, *scratch), self._temporaries)
 
-    def _open_spill(self) -> tuple[int, str]:
-        opened = self._scratch.create_file("output")
+    def _open_private(self, kind: str) -> tuple[int, str]:
+        opened = self._scratch.create_file(kind)
         self._set_directories(self._added)
         return opened
 
     def _next_mark(self) -> Mark:
-        if self._mark is None:
-            self._mark = Mark(int.from_bytes(os.urandom(5), "big") | 1 << 39)
         self._calls = self._calls % _MOST_CALLS + 1
-        return Mark(self._mark.session, self._calls)
+        return Mark(self._session_mark().session, self._calls)
+
+    def _session_mark(self) -> Mark:
+        if self._mark is None:
+            self._mark = Mark.new_session()
+            self._note = self._temporaries.note_commands(self._mark.session)
+        return self._mark
 
     def _child_account(self) -> Account | None:
         if self._user is not None and self._account is None:

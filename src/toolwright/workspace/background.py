@@ -1,0 +1,303 @@
+"""Commands that run beside the conversation: started, followed, ended.
+
+What they write goes into a private file each as it comes and never gathers in memory. One task follows all shells of a session
+(three descriptors each), and only while some run. Who is told of a start or an end is the business of `on_change`; whether a
+command may run is not asked here.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Literal
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from toolwright.concurrency import OwnedTask, spawn
+from toolwright.workspace import guardian
+from toolwright.workspace.children import Launched
+from toolwright.workspace.errors import CommandNotStarted, UnknownShell
+from toolwright.workspace.limits import inline
+from toolwright.workspace.logs import ShellLog
+from toolwright.workspace.shells import Surroundings, shell_path
+from toolwright.workspace.trees import Mark, end_tree
+
+MOST_RUNNING = 256
+"""Shells that one session may have running at once."""
+MOST_BYTES = 1 << 30
+"""What one shell may write; then it is ended."""
+MOST_BYTES_IN_ALL = 4 << 30
+"""What all shells of a session may write together."""
+
+_GRACE = 0.1
+"""Seconds for what a finished command left behind to finish its sentence."""
+_PIPE_HOLDS = 1 << 16
+"""What Linux keeps in a pipe: no more than that can still be there of a command that has ended."""
+
+Status = Literal["running", "completed", "failed", "killed"]
+
+
+class BackgroundShell:
+    """One command in the background."""
+
+    __slots__ = (
+        "_ended",
+        "call",
+        "command",
+        "description",
+        "ended_at",
+        "ending",
+        "exit_code",
+        "id",
+        "launched",
+        "leaving_at",
+        "log",
+        "mark",
+        "problem",
+        "silent",
+        "status",
+        "stopping",
+        "told",
+    )
+
+    def __init__(self, command: str, launched: Launched, *, mark: Mark, log: ShellLog, description: str, call: str) -> None:
+        self.id = f"b{os.urandom(4).hex()}"
+        """Random: an id in an older part of a resumed conversation must not mean a shell of today."""
+        self.command = command
+        self.description = description or command
+        self.call = call
+        """The id of the tool call that started it."""
+        self.log = log
+        self.status: Status = "running"
+        self.exit_code: int | None = None
+        self.ended_at = 0.0
+        self.problem: str | None = None
+        """Why it was ended, if nobody asked for that."""
+        self.told = False
+        """Whether the model has been told that it ended; set by who tells it."""
+        self.mark = mark
+        self.launched = launched
+        self.leaving_at: float | None = None
+        """When a command that has exited is let go of, whoever still holds its output."""
+        self.silent = False
+        """Whether nobody can write to it any more."""
+        self.stopping = False
+        """Whether it is being ended: it is let go of when that is done, so that its number cannot go to another process."""
+        self.ending: OwnedTask | None = None
+        self._ended = anyio.Event()
+
+    @property
+    def running(self) -> bool:
+        return self.status == "running"
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until it has ended, or so long; say whether it has."""
+        with anyio.move_on_after(seconds):
+            await self._ended.wait()
+        return not self.running
+
+    def settle(self, code: int) -> None:
+        self.exit_code = 128 - code if code < 0 else code
+        self.status = "killed" if self.stopping else "failed" if code else "completed"
+        self.ended_at = time.time()
+        self._ended.set()
+
+
+class BackgroundShells:
+    """The background commands of one session, in the order they were started."""
+
+    __slots__ = ("_all", "_follower", "_open_log", "_session", "_written", "on_change")
+
+    def __init__(self, session: Mark, open_log: Callable[[], tuple[int, str]]) -> None:
+        self._session = session
+        self._open_log = open_log
+        self._all: dict[str, BackgroundShell] = {}
+        self._follower: _Follower | None = None
+        self._written = 0
+        self.on_change: Callable[[BackgroundShell], None] | None = None
+        """Told of each shell that has started or ended."""
+
+    def __iter__(self) -> Iterator[BackgroundShell]:
+        return iter(self._all.values())
+
+    def get(self, shell_id: str) -> BackgroundShell:
+        """Raises `UnknownShell`, which tells the ids there are."""
+        if shell_id not in self._all:
+            raise UnknownShell(shell_id, [f"{shell.id} ({shell.status})" for shell in self])
+        return self._all[shell_id]
+
+    @property
+    def running(self) -> list[BackgroundShell]:
+        return [] if self._follower is None else list(self._follower.shells)
+
+    async def start(self, command: str, surroundings: Surroundings, *, description: str, call: str) -> BackgroundShell:
+        if len(self.running) >= MOST_RUNNING:
+            raise CommandNotStarted(
+                f"{MOST_RUNNING} commands run in the background already, which is the most a session may have. "
+                "End one with KillShell, or wait for one."
+            )
+        await checkpoint()  # who starts very many must not keep the event loop from everything else
+        log = ShellLog(*await inline(self._open_log))
+        try:
+            await inline(lambda: guardian.watch(self._session.session, shell=shell_path()))
+            launched = await surroundings.launch(command)
+            shell = BackgroundShell(command, launched, mark=surroundings.mark, log=log, description=description, call=call)
+            self._follow(shell)
+        except BaseException:
+            log.close()
+            self._rest_if_idle()
+            raise
+        self._all[shell.id] = shell
+        self._tell(shell)
+        return shell
+
+    async def end(self, shell: BackgroundShell) -> int:
+        """End it and everything that came of it, also what it left behind. Returns how many processes there were."""
+        ended = 0
+        with anyio.CancelScope(shield=True):
+            if not shell.running or shell.leaving_at is not None:
+                ended = await end_tree(shell.mark)
+            else:
+                shell.stopping = True
+                ended = await end_tree(shell.mark, shell.launched.process.pid)
+                self._let_go(shell)
+        return ended
+
+    def release(self) -> None:
+        """Give everything back. What still runs is killed, but not what it started: that is for `end_tree`."""
+        self.on_change = None
+        for shell in self.running:
+            shell.stopping = True
+            self._let_go(shell)
+
+    def _let_go(self, shell: BackgroundShell) -> None:
+        if self._follower is not None:
+            self._follower.let_go(shell)
+
+    def _follow(self, shell: BackgroundShell) -> None:
+        try:
+            if self._follower is None:
+                self._follower = _Follower(self._keep, self._ended)
+            self._follower.add(shell)
+        except BaseException:  # no descriptor left to wait with: do not lose it
+            shell.launched.collect()
+            raise
+
+    def _keep(self, shell: BackgroundShell, piece: bytes) -> None:
+        """Into the file, as far as there is room; a shell that floods it is ended."""
+        room = min(MOST_BYTES - shell.log.size, MOST_BYTES_IN_ALL - self._written)
+        before = shell.log.size
+        try:
+            shell.log.append(piece[:room])
+        except OSError as error:
+            self._give_up(shell, f"its output could not be written: {error.strerror or error}")
+        self._written += shell.log.size - before
+        if len(piece) > room:
+            most = f"{MOST_BYTES:,} bytes of one command, {MOST_BYTES_IN_ALL:,} of all in the background"
+            self._give_up(shell, f"it wrote too much (no more is kept than {most})")
+
+    def _give_up(self, shell: BackgroundShell, problem: str) -> None:
+        if shell.problem is not None or shell.stopping:
+            return
+        shell.problem = problem
+
+        async def end() -> None:
+            await self.end(shell)
+
+        shell.ending = spawn(end, name="toolwright ends a shell")
+
+    def _ended(self, shell: BackgroundShell) -> None:
+        self._rest_if_idle()
+        self._tell(shell)
+
+    def _rest_if_idle(self) -> None:
+        if not self.running:
+            self._follower = None
+            guardian.release(self._session.session)
+
+    def _tell(self, shell: BackgroundShell) -> None:
+        if self.on_change is not None:
+            self.on_change(shell)
+
+
+class _Follower:
+    """One task that waits for all running shells at once. It ends when the last of them is let go of."""
+
+    __slots__ = ("_keep", "_on_end", "_selector", "_task", "shells")
+
+    def __init__(self, keep: Callable[[BackgroundShell, bytes], None], on_end: Callable[[BackgroundShell], None]) -> None:
+        self._keep = keep
+        self._on_end = on_end
+        self._selector = selectors.DefaultSelector()
+        self._task: OwnedTask | None = None
+        self.shells: dict[BackgroundShell, None] = {}
+
+    def add(self, shell: BackgroundShell) -> None:
+        for descriptor in (shell.launched.output, shell.launched.exit):
+            self._selector.register(descriptor, selectors.EVENT_READ, shell)
+        self.shells[shell] = None
+        if self._task is None:
+            self._task = spawn(self._run, name="toolwright background shells")
+
+    def let_go(self, shell: BackgroundShell) -> None:
+        if shell not in self.shells:
+            return
+        self._take_output(shell)
+        del self.shells[shell]
+        for descriptor in (shell.launched.output, shell.launched.exit):
+            self._forget(descriptor)
+        shell.log.close()
+        shell.settle(shell.launched.collect())
+        if not self.shells and self._task is not None:
+            self._task.cancel()
+        self._on_end(shell)
+
+    async def _run(self) -> None:
+        try:
+            while self.shells:
+                with anyio.move_on_after(self._patience()):
+                    await anyio.wait_readable(self._selector.fileno())
+                for key, _ in self._selector.select(0):
+                    self._notice(key.data, key.fd)
+                for shell in self._leaving():
+                    self.let_go(shell)
+        finally:
+            self._selector.close()  # not before: the event loop may be waiting with it
+
+    def _notice(self, shell: BackgroundShell, descriptor: int) -> None:
+        if descriptor == shell.launched.output:
+            self._take_output(shell)
+        else:
+            self._forget(descriptor)
+            shell.leaving_at = anyio.current_time() + (0 if shell.silent else _GRACE)
+
+    def _take_output(self, shell: BackgroundShell) -> None:
+        try:
+            piece = os.read(shell.launched.output, _PIPE_HOLDS)
+        except BlockingIOError:
+            return
+        if piece:
+            self._keep(shell, piece)
+            return
+        self._forget(shell.launched.output)
+        shell.silent = True
+        if shell.leaving_at is not None:
+            shell.leaving_at = anyio.current_time()
+
+    def _leaving(self) -> list[BackgroundShell]:
+        now = anyio.current_time()
+        return [
+            shell for shell in self.shells if not shell.stopping and shell.leaving_at is not None and shell.leaving_at <= now
+        ]
+
+    def _patience(self) -> float | None:
+        times = [shell.leaving_at for shell in self.shells if not shell.stopping and shell.leaving_at is not None]
+        return max(0, min(times) - anyio.current_time()) if times else None
+
+    def _forget(self, descriptor: int) -> None:
+        with suppress(KeyError):
+            self._selector.unregister(descriptor)

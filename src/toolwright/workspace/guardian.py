@@ -1,0 +1,90 @@
+"""A small process that outlives this one for a moment: when we are killed, it ends the commands we had in the background.
+
+One for the whole process, and only while there are background commands. It holds the reading end of a pipe whose writing end
+only we hold, and is told the marks of sessions over it. When the pipe ends without a word, we are gone: it kills what carries
+those marks. A process that somebody forked from us without running a program keeps the pipe open; then the sweep of the
+next session (`leftovers`) does it. Only on Linux: elsewhere there is no mark to go by.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from toolwright.workspace.trees import CALL_BITS
+
+# grep, because bash reads files of /proc byte by byte.
+_SCRIPT = """
+while read -r mark; do marks+=" $mark"; done
+for round in {1..50}; do
+  found=
+  while IFS=' /:' read -r _ _ pid _ _ _ _ soft _; do
+    [[ $soft != *[!0-9]* && "$marks " == *" $((soft >> %d)) "* ]] && kill -KILL "$pid" && found=1
+  done < <(grep -Hs '^Max file locks' /proc/[0-9]*/limits)
+  [[ $found ]] || exit
+done
+"""
+_LINUX: bool = sys.platform == "linux"
+
+
+@dataclass(slots=True)
+class _Guardian:
+    owner: int
+    process: subprocess.Popen[bytes]
+    pipe: int
+    sessions: set[int] = field(default_factory=set)
+
+
+_guardian: _Guardian | None = None
+
+
+def watch(session: int, *, shell: str) -> None:
+    """From now on, what carries the mark of `session` ends with us, whatever ends us. May be called more than once.
+
+    `shell` is the bash to run. Raises OSError if there is no process or descriptor to be had.
+    """
+    global _guardian
+    if not _LINUX:
+        return
+    if _guardian is None or _guardian.owner != os.getpid():  # a fork has to have its own
+        _guardian = _begin(shell)
+    if session not in _guardian.sessions:
+        _guardian.sessions.add(session)
+        with suppress(BrokenPipeError):  # somebody killed it: the next session's sweep has to do
+            os.write(_guardian.pipe, b"%d\n" % session)
+
+
+def release(session: int) -> None:
+    """Nothing of `session` runs in the background any more. With the last one the guardian goes."""
+    global _guardian
+    if _guardian is None or _guardian.owner != os.getpid():
+        return
+    _guardian.sessions.discard(session)
+    if not _guardian.sessions:
+        ended, _guardian = _guardian, None
+        ended.process.kill()  # before the pipe ends, which would mean something else
+        ended.process.wait()
+        os.close(ended.pipe)
+
+
+def _begin(shell: str) -> _Guardian:
+    theirs, ours = os.pipe()
+    try:
+        process = subprocess.Popen(
+            (shell, "--noprofile", "--norc", "-c", _SCRIPT % CALL_BITS, "toolwright-guardian"),
+            cwd="/",
+            env={"PATH": "/usr/bin:/bin"},
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    return _Guardian(os.getpid(), process, ours)
