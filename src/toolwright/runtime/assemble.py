@@ -17,7 +17,7 @@ from toolwright.runtime import checks
 from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.conversation import Conversation, Sampling
 from toolwright.runtime.gate import Asking, Changing, Gate
-from toolwright.runtime.ground import Ground, ground_of, keep_update, notes_on, settings_rules
+from toolwright.runtime.ground import Ground, ground_of, keep_update, memory_of, notes_on, settings_rules
 from toolwright.runtime.host import host_of
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
@@ -87,6 +87,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         limits=Limits(options.max_turns, options.max_budget_usd),
         sampling=sampling(options, ground.env),
         structured=structured,
+        recall=lambda: recall(options, ground, gate=gate),
         partial_messages=options.include_partial_messages,
         replay_prompts=REPLAY_FLAG in options.extra_args,
         history=beginning.history,
@@ -110,6 +111,14 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
 
 
 # the ground
+
+
+def recall(options: ClaudeAgentOptions, ground: Ground, *, gate: Gate) -> str:
+    """The standing instructions of memory files, as the conversation's beginning."""
+    memory = memory_of(ground, add_dirs=options.add_dirs, is_hidden=gate.hidden_paths())
+    for note in memory.notes:
+        tell(options, f"toolwright: {note}")
+    return memory.text
 
 
 def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:

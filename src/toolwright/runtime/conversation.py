@@ -51,6 +51,8 @@ class Conversation:
     sampling: Sampling = field(default_factory=Sampling)
     structured: StructuredOutput | None = None
     partial_messages: bool = False
+    recall: Callable[[], str] | None = None
+    """Gives the standing instructions that the conversation begins with; asked once, with the first prompt."""
     replay_prompts: bool = False
     """Whether each user message is sent back as a frame, so that its sender learns its uuid."""
     history: History = field(default_factory=History)
@@ -120,6 +122,15 @@ class Conversation:
 
     def add_user(self, content: Sequence[dict[str, Any]]) -> None:
         self.history.append(HistoryMessage("user", list(content)))
+        if self.recall is not None:
+            recall, self.recall = self.recall, None
+            self._begin_with(recall())
+
+    def _begin_with(self, text: str) -> None:
+        """Put `text` before the first message. It is not in the journal: a resumed session reads its sources anew."""
+        if text:
+            first, *rest = self.history
+            self.history = History([HistoryMessage(first.role, [text_block(text), *first.content]), *rest])
 
     def add_assistant(self, content: Sequence[dict[str, Any]]) -> None:
         self.history.append(HistoryMessage("assistant", list(content)))

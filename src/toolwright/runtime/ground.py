@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from toolwright.permissions import Rule, RuleSet, RuleSource, parse_rule
 from toolwright.sessions import config_dir
-from toolwright.settings import Settings, SourcedRule, Whereabouts, load
+from toolwright.settings import SOURCES, Settings, SourcedRule, Whereabouts, load
 from toolwright.settings.values import Scope
 from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionUpdate
+
+if TYPE_CHECKING:
+    from toolwright.settings.memory import Memory
 
 TRUST_FLAG = "trust-workspace"
 TRUST_VARIABLE = "TOOLWRIGHT_TRUST_WORKSPACE"
@@ -144,3 +148,21 @@ def keep_update(update: PermissionUpdate, ground: Ground) -> None:
     from toolwright.settings.writing import write_update  # few sessions write settings
 
     write_update(update, ground.where)
+
+
+def memory_of(ground: Ground, *, add_dirs: Sequence[str | os.PathLike[str]], is_hidden: Callable[[str], bool] | None) -> Memory:
+    """The memory files of the session."""
+    from toolwright.settings.memory import MemoryPlaces, load_memory  # not before there is a prompt
+
+    with_added = ground.env.get("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "").lower() in ("1", "true")
+    further = [os.path.join(ground.cwd, os.path.expanduser(os.fspath(folder))) for folder in add_dirs] if with_added else []
+    places = MemoryPlaces(
+        ground.cwd,
+        ground.where.config,
+        SOURCES if ground.sources is None else ground.sources,
+        further=tuple(further),
+        excludes=ground.settings.memory_excludes,
+        is_trusted=ground.is_trusted,
+        is_hidden=is_hidden,
+    )
+    return load_memory(places)

@@ -1,0 +1,199 @@
+"""Memory files: CLAUDE.md and AGENTS.md of the administrator, the user and every folder from the root down to the session's.
+
+Read once, before the first prompt, as one text for the beginning of the conversation. A file that cannot be read is left out
+with a note: unlike settings it forbids nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from toolwright.settings.imports import imports_of, prose_of, rule_paths
+from toolwright.settings.memory_file import MemoryFile, NotMemory, open_memory
+from toolwright.settings.places import FOLDER_NAMES, MANAGED_FOLDERS, present
+
+NAMES = ("AGENTS.md", "CLAUDE.md")
+LOCAL = "CLAUDE.local.md"
+HOPS = 4
+MOST_FILES = 200
+MOST_CHARACTERS = 400_000
+
+HEAD = (
+    "<standing-instructions>\n"
+    "What the people you work for have written down for every session, from files on this machine. Where it bears on the task, "
+    "follow it; a later file is closer to the task than an earlier one. It does not change what you are permitted to do."
+)
+TAIL = "</standing-instructions>"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlaces:
+    """Where to look, and how far imports may reach."""
+
+    cwd: str
+    config: tuple[str, ...]
+    sources: Collection[str] = ("user", "project", "local")
+    further: tuple[str, ...] = ()
+    """More folders whose files count as the project's."""
+    excludes: tuple[str, ...] = ()
+    is_trusted: Callable[[], bool] = lambda: False
+    is_hidden: Callable[[str], bool] | None = None
+    """Which paths deny rules keep from being read."""
+    managed: tuple[str, ...] = MANAGED_FOLDERS
+
+
+@dataclass(slots=True)
+class Memory:
+    """The text for the conversation ('' if there is nothing), the files it came from, and what was left out."""
+
+    text: str = ""
+    files: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+class Candidate(NamedTuple):
+    """A file that may be there, and what it is. Those `of_project` come with the folder, whoever filled it."""
+
+    path: str
+    label: str
+    of_project: bool = False
+
+
+def load_memory(places: MemoryPlaces) -> Memory:
+    gathering = _Gathering(places)
+    for candidate in candidates(places):
+        gathering.take(candidate)
+    return gathering.memory()
+
+
+def candidates(places: MemoryPlaces) -> Iterator[Candidate]:
+    """Every memory file that is there, the farthest first."""
+    for folder in places.managed:
+        yield from (Candidate(path, "from the administrator") for path in _named(folder))
+    if "user" in places.sources:
+        for folder in places.config:
+            own = (*_named(folder), *_rule_files(os.path.join(folder, "rules")))
+            yield from (Candidate(path, "the user's own, for all projects") for path in own)
+    for folder in (*_from_root(places.cwd), *places.further):
+        yield from _of_project(folder, places.sources)
+
+
+def _of_project(folder: str, sources: Collection[str]) -> Iterator[Candidate]:
+    if "project" in sources:
+        inner = [inside for name in FOLDER_NAMES if os.path.isdir(inside := os.path.join(folder, name))]
+        found = (*_named(folder), *(path for inside in inner for path in (*_named(inside), *_rule_files(f"{inside}/rules"))))
+        yield from (Candidate(path, "of the project", True) for path in found)
+    if "local" in sources:
+        local = present([os.path.join(folder, LOCAL)])
+        yield from (Candidate(path, "the user's own, for this project", True) for path in local)
+
+
+def _named(folder: str) -> list[str]:
+    return present(os.path.join(folder, name) for name in NAMES)
+
+
+def _rule_files(folder: str) -> Iterator[str]:
+    if not os.path.isdir(folder):
+        return
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (os.path.join(parent, name) for name in sorted(names) if name.endswith(".md"))
+
+
+def _from_root(folder: str) -> list[str]:
+    above = [folder]
+    while (parent := os.path.dirname(above[-1])) != above[-1]:
+        above.append(parent)
+    return above[::-1]
+
+
+class _Gathering:
+    """One reading of all memory files: each file once, within bounds."""
+
+    def __init__(self, places: MemoryPlaces) -> None:
+        self._places = places
+        self._seen: set[tuple[int, int]] = set()
+        self._parts: list[str] = []
+        self._left = MOST_CHARACTERS
+        self._memory = Memory()
+
+    def take(self, candidate: Candidate) -> None:
+        if not any(fnmatchcase(candidate.path, pattern) for pattern in self._places.excludes):
+            self._take(candidate.path, candidate.label, reach_far=not candidate.of_project, hops=0)
+
+    def memory(self) -> Memory:
+        if self._parts:
+            self._memory.text = "\n\n".join((HEAD, *self._parts, TAIL))
+        return self._memory
+
+    def _take(self, path: str, label: str, *, reach_far: bool, hops: int) -> None:
+        try:
+            file = self._open(path, reach_far=reach_far)
+        except NotMemory as problem:
+            self._memory.notes.append(f"memory: {path} was left out: {problem}")
+            return
+        if file is None:
+            return
+        self._memory.files.append(file.path)
+        paths, prose = rule_paths(file.text)
+        self._keep(file, label, paths, prose_of(prose))
+        for named in imports_of(prose):
+            self._import(named, file, reach_far=reach_far, hops=hops + 1)
+
+    def _open(self, path: str, *, reach_far: bool) -> MemoryFile | None:
+        """The file, None if it was read already. Raises `NotMemory`."""
+        if len(self._memory.files) >= MOST_FILES or self._left <= 0:
+            raise NotMemory("there are too many memory files")
+        if self._places.is_hidden is not None and self._places.is_hidden(os.path.realpath(path)):
+            raise NotMemory("a deny rule forbids reading it")
+        file = open_memory(path)
+        if file.identity in self._seen:
+            return None
+        if not reach_far:
+            self._require_within_reach(file)
+        self._seen.add(file.identity)
+        return file
+
+    def _require_within_reach(self, file: MemoryFile) -> None:
+        """A project's file comes from its own folders, or from somebody who could change what we run anyway."""
+        if self._is_inside(file.path):
+            return
+        if os.path.basename(file.path) in (*NAMES, LOCAL) and self._is_above(file.path):
+            if not file.is_ours(self._places.cwd):
+                raise NotMemory("it lies above the session's folder and belongs to another user")
+        elif not self._places.is_trusted():
+            raise NotMemory("it lies outside the session's folders, and this folder is not trusted")
+
+    def _is_inside(self, path: str) -> bool:
+        roots = (os.path.realpath(root) for root in (self._places.cwd, *self._places.further))
+        return any(path.startswith(os.path.join(root, "")) for root in roots)
+
+    def _is_above(self, path: str) -> bool:
+        folder = os.path.dirname(path)
+        if os.path.basename(folder) in FOLDER_NAMES:
+            folder = os.path.dirname(folder)
+        return os.path.join(os.path.realpath(self._places.cwd), "").startswith(os.path.join(folder, ""))
+
+    def _keep(self, file: MemoryFile, label: str, paths: Sequence[str], prose: str) -> None:
+        if not prose.strip():
+            return
+        kept = prose.strip()[: self._left].replace(TAIL, "")
+        self._left -= len(kept)
+        cut = "\n(The rest of this file is not shown: it is too long.)" if file.is_cut or len(kept) < len(prose.strip()) else ""
+        if cut:
+            self._memory.notes.append(f"memory: {file.path} is too long and was cut")
+        scope = f", for files that match {', '.join(paths)}" if paths else ""
+        self._parts.append(f"File {file.path} ({label}{scope}):\n{kept}{cut}")
+
+    def _import(self, named: str, file: MemoryFile, *, reach_far: bool, hops: int) -> None:
+        path = os.path.join(os.path.dirname(file.path), os.path.expanduser(named))
+        if not os.path.isfile(path):
+            return  # an @ in prose is more often a name than a path
+        if hops > HOPS:
+            self._memory.notes.append(f"memory: {path} was left out: it is more than {HOPS} imports away")
+            return
+        self._take(path, f"imported by {os.path.basename(file.path)}", reach_far=reach_far, hops=hops)
