@@ -35,11 +35,14 @@ def test_what_the_caller_gives_passes_except_provider_keys() -> None:
     assert child_environment(given, {}).keys() == {"PATH", "GITHUB_TOKEN"}
 
 
+# fmt: off
 NEVER = (
-    "LD_PRELOAD LD_LIBRARY_PATH BASH_ENV ENV PROMPT_COMMAND PS4 SHELLOPTS BASHOPTS IFS CDPATH GIT_SSH_COMMAND GIT_DIR "
-    "GIT_CONFIG_COUNT PYTHONPATH PYTHONSTARTUP PYTHONHOME NODE_OPTIONS PERL5DB PERL5OPT RUBYOPT LESSOPEN PAGER VISUAL "
-    "JAVA_TOOL_OPTIONS SSH_AUTH_SOCK LC_MINE RIPGREP_CONFIG_PATH BASH_FUNC_ulimit%%"
-).split()  # noqa: SIM905 — a list of words
+    "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "PROMPT_COMMAND", "PS4", "SHELLOPTS", "BASHOPTS", "IFS", "CDPATH",
+    "GIT_SSH_COMMAND", "GIT_DIR", "GIT_CONFIG_COUNT", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "NODE_OPTIONS",
+    "PERL5DB", "PERL5OPT", "RUBYOPT", "LESSOPEN", "PAGER", "VISUAL", "JAVA_TOOL_OPTIONS", "SSH_AUTH_SOCK", "LC_MINE",
+    "RIPGREP_CONFIG_PATH", "BASH_FUNC_ulimit%%",
+)
+# fmt: on
 
 
 def test_what_makes_programs_run_something_else_is_never_inherited() -> None:

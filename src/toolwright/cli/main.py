@@ -78,7 +78,9 @@ def _show_help() -> int:
 def _start(line: CommandLine) -> int:
     from toolwright.cli.failures import tell
     from toolwright.cli.options import options_from_flags
+    from toolwright.workspace.dumpable import refuse_inspection
 
+    refuse_inspection()  # keys of model providers are in our environment and soon in our memory
     streams_in = line.values.get("input-format") == "stream-json"
     if streams_in:
         _refuse_in_stream_mode(line)

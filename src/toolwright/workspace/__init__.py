@@ -1,6 +1,7 @@
 """The workspace room: the only door to the machine. Paths, files, commands; see docs/workspace.md."""
 
 from toolwright.workspace.captured import Captured
+from toolwright.workspace.dumpable import refuse_inspection
 from toolwright.workspace.environment import child_environment
 from toolwright.workspace.errors import (
     BadPath,
@@ -40,4 +41,5 @@ __all__ = [
     "Workspace",
     "WorkspaceError",
     "child_environment",
+    "refuse_inspection",
 ]
