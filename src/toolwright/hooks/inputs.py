@@ -5,22 +5,13 @@ Knows the shape of the inputs, not the session they come from: that is handed ov
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MATCHED_FIELD: Mapping[str, str] = {
-    "PreToolUse": "tool_name",
-    "PostToolUse": "tool_name",
-    "PostToolUseFailure": "tool_name",
-    "PermissionRequest": "tool_name",
-    "SessionStart": "source",
-    "SessionEnd": "reason",
-    "Notification": "notification_type",
-    "SubagentStart": "agent_type",
-    "SubagentStop": "agent_type",
-    "PreCompact": "trigger",
-}
+from .events import EVENTS
+
+MATCHED_FIELD: Mapping[str, str] = {name: event.matched for name, event in EVENTS.items() if event.matched is not None}
 """The field of an event's input that its matchers are about; events not named here are for every hook."""
 
 
@@ -69,6 +60,15 @@ def permission_request(scene: Scene, call: ToolCall, *, suggestions: list[dict[s
     return _tool_event(scene, "PermissionRequest", call) | {"permission_suggestions": suggestions}
 
 
+def permission_denied(scene: Scene, call: ToolCall, *, reason: str) -> dict[str, Any]:
+    return _tool_event(scene, "PermissionDenied", call) | {"tool_use_id": call.tool_use_id, "reason": reason}
+
+
+def post_tool_batch(scene: Scene, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`calls` hold tool_name, tool_input, tool_use_id and tool_response of every call of one answer."""
+    return _event(scene, "PostToolBatch", with_mode=True) | {"tool_calls": [dict(call) for call in calls]}
+
+
 def user_prompt_submit(scene: Scene, *, prompt: str) -> dict[str, Any]:
     return _event(scene, "UserPromptSubmit", with_mode=True) | {"prompt": prompt}
 
@@ -78,6 +78,42 @@ def stop(scene: Scene, *, stop_hook_active: bool, last_assistant_message: str | 
     if last_assistant_message is not None:
         payload["last_assistant_message"] = last_assistant_message
     return payload | {"background_tasks": [], "session_crons": []}
+
+
+def stop_failure(scene: Scene, *, error: str, details: str, last_assistant_message: str) -> dict[str, Any]:
+    failure = {"error": error, "error_details": details, "last_assistant_message": last_assistant_message}
+    return _event(scene, "StopFailure", with_mode=True) | failure
+
+
+def subagent_start(scene: Scene) -> dict[str, Any]:
+    """The scene says which subagent."""
+    return _event(scene, "SubagentStart") | {"agent_id": scene.agent_id, "agent_type": scene.agent_type}
+
+
+def subagent_stop(
+    scene: Scene, *, transcript_path: str, stop_hook_active: bool, last_assistant_message: str | None = None
+) -> dict[str, Any]:
+    agent = {"agent_id": scene.agent_id, "agent_type": scene.agent_type, "agent_transcript_path": transcript_path}
+    told = stop(scene, stop_hook_active=stop_hook_active, last_assistant_message=last_assistant_message)
+    return told | {"hook_event_name": "SubagentStop"} | agent
+
+
+def pre_compact(scene: Scene, *, trigger: str, custom_instructions: str | None = None) -> dict[str, Any]:
+    """`trigger` is manual or auto."""
+    return _event(scene, "PreCompact") | {"trigger": trigger, "custom_instructions": custom_instructions}
+
+
+def post_compact(scene: Scene, *, trigger: str, summary: str) -> dict[str, Any]:
+    return _event(scene, "PostCompact") | {"trigger": trigger, "compact_summary": summary}
+
+
+def cwd_changed(scene: Scene, *, old: str, new: str) -> dict[str, Any]:
+    return _event(scene, "CwdChanged") | {"old_cwd": old, "new_cwd": new}
+
+
+def instructions_loaded(scene: Scene, *, file_path: str, memory_type: str, load_reason: str) -> dict[str, Any]:
+    told = {"file_path": file_path, "memory_type": memory_type, "load_reason": load_reason}
+    return _event(scene, "InstructionsLoaded") | told
 
 
 def session_start(scene: Scene, *, source: str, model: str | None = None) -> dict[str, Any]:

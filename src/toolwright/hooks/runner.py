@@ -1,29 +1,30 @@
-"""Runs the Python callbacks of an event: all that match at once, each within its time, and merges their answers.
+"""Runs the hooks of an event: all that are meant at once, each within its time, and merges their answers.
 
-A callback that fails is reported and otherwise counts as silent, unless its matcher says `on_failure="block"`. A PreToolUse
-callback that does not answer in time denies the call. Knows what events are called, not when they happen.
+A hook that fails is reported and otherwise counts as silent, unless it was said that failing refuses. Knows what events are
+called, not when they happen; how a hook is asked is the hook's own business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import isawaitable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import anyio
 
-from toolwright.types import HookMatcher, OptionsError
+from toolwright.stamps import new_uuid
+from toolwright.types import HookMatcher
 
-from .matchers import Matcher, matcher_for
+from .background import Background
+from .callbacks import callback_hooks
+from .events import DECIDED
+from .hook import Hook, Reply
 from .outcome import NO_OUTCOME, Answer, HookOutcome, merge, read_answer
-
-DEFAULT_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class HookFailure:
-    """A callback that raised, answered nonsense or did not answer in time."""
+    """A hook that raised, answered nonsense or did not answer in time."""
 
     event: str
     callback: str
@@ -37,133 +38,164 @@ class HookFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hook:
-    """One callback with what its matcher says about it."""
+class HookRun:
+    """One run of one hook that is shown to people."""
 
-    callback: Callable[..., Any]
-    matches: Matcher | None
-    timeout: float
-    blocks_on_failure: bool
+    id: str
+    name: str
+    """The event, with what was matched: `PreToolUse:Bash`."""
+    event: str
+
+
+RunOutcome: TypeAlias = Literal["success", "error", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told what goes on besides the outcome. None of these may raise or wait."""
+
+    on_error: Callable[[HookFailure], None] | None = None
+    on_start: Callable[[HookRun], None] | None = None
+    on_end: Callable[[HookRun, Reply, RunOutcome], None] | None = None
+    on_late: Callable[[str, HookOutcome], None] | None = None
+    """What a hook said that nobody waited for."""
+
+
+NOBODY = Listeners()
+
+
+@dataclass(frozen=True, slots=True)
+class _Occasion:
+    """What happened, as a hook is told of it."""
+
+    event: str
+    payload: dict[str, Any]
+    match_value: str | None = None
+    tool_use_id: str | None = None
 
     @property
     def name(self) -> str:
-        return getattr(self.callback, "__qualname__", None) or type(self.callback).__name__
+        return f"{self.event}:{self.match_value}" if self.match_value else self.event
 
 
 class HookRunner:
-    """The hooks of a session. Immutable; holds no task between runs."""
+    """The hooks of a session. Holds no task between runs, except for hooks that were told to go on alone."""
 
-    __slots__ = ("_hooks", "_on_error")
+    __slots__ = ("_background", "_done", "_hooks", "_listeners")
 
     def __init__(
         self,
         matchers: Mapping[str, Sequence[HookMatcher]] | None = None,
         *,
         on_error: Callable[[HookFailure], None] | None = None,
+        configured: Mapping[str, Sequence[Hook]] | None = None,
+        listeners: Listeners = NOBODY,
+        background: Background | None = None,
     ) -> None:
-        """`on_error` is told of each failing callback; it must not raise. Raises `OptionsError` for impossible matchers."""
-        registered = ((event, tuple(_hooks_of(event, group))) for event, group in (matchers or {}).items())
-        self._hooks: dict[str, tuple[_Hook, ...]] = {event: hooks for event, hooks in registered if hooks}
-        self._on_error = on_error
+        """`matchers` are Python callbacks, `configured` the hooks of the settings, which count as registered before them.
+
+        Raises `OptionsError` for impossible matchers.
+        """
+        callbacks, first = callback_hooks(matchers or {}), configured or {}
+        events = dict.fromkeys((*first, *callbacks))
+        self._hooks: dict[str, tuple[Hook, ...]] = {
+            event: (*first.get(event, ()), *callbacks.get(event, ())) for event in events
+        }
+        self._listeners = listeners if on_error is None else Listeners(on_error)
+        self._background = background
+        self._done: set[int] = set()
 
     def has(self, event: str, match_value: str | None = None) -> bool:
-        """Whether any callback waits for this. Ask first: building the input costs more than this question."""
+        """Whether any hook waits for this. Ask first: building the input costs more than this question."""
         hooks = self._hooks.get(event)
-        return hooks is not None and any(_is_meant(hook, match_value) for hook in hooks)
+        return hooks is not None and any(self._is_meant(hook, match_value) for hook in hooks)
 
     async def run(
         self, event: str, payload: dict[str, Any], *, match_value: str | None = None, tool_use_id: str | None = None
     ) -> HookOutcome:
-        """Call every matching callback and merge what they say. Cancelling this cancels them all."""
-        hooks = [hook for hook in self._hooks.get(event, ()) if _is_meant(hook, match_value)]
+        """Ask every hook that is meant and merge what they say. Cancelling this cancels them all."""
+        waiting = [hook for hook in self._hooks.get(event, ()) if self._is_meant(hook, match_value)]
+        hooks = [hook for hook in waiting if hook.concerns(payload)]
         if not hooks:
             return NO_OUTCOME
+        occasion = _Occasion(event, payload, match_value, tool_use_id)
         answers = [Answer()] * len(hooks)
 
-        async def call(position: int) -> None:
-            answers[position] = await self._ask(hooks[position], event, payload, tool_use_id)
+        async def ask(position: int) -> None:
+            answers[position] = await self._ask_or_start(hooks[position], occasion)
 
         if len(hooks) == 1:
-            await call(0)
+            await ask(0)
         else:
             async with anyio.create_task_group() as group:
                 for position in range(len(hooks)):
-                    group.start_soon(call, position)
+                    group.start_soon(ask, position)
         return merge(event, answers)
 
-    async def _ask(self, hook: _Hook, event: str, payload: dict[str, Any], tool_use_id: str | None) -> Answer:
-        """One callback's answer; whatever goes wrong in it becomes an answer too."""
+    async def close(self) -> None:
+        """End the hooks that nobody waits for."""
+        if self._background is not None:
+            await self._background.close()
+
+    def _is_meant(self, hook: Hook, match_value: str | None) -> bool:
+        """An event without a value to match is for every hook registered with it."""
+        if hook.once and id(hook) in self._done:
+            return False
+        return hook.matches is None or match_value is None or hook.matches(match_value)
+
+    async def _ask_or_start(self, hook: Hook, occasion: _Occasion) -> Answer:
+        if hook.once:
+            self._done.add(id(hook))
+        if not hook.runs_async or self._background is None:
+            return await self._ask(hook, occasion)
+
+        async def alone() -> None:
+            self.come_late(occasion.event, await self._ask(hook, occasion))
+
+        self._background.start(alone)
+        return Answer()
+
+    def come_late(self, event: str, answer: Answer) -> None:
+        if self._listeners.on_late is not None:
+            self._listeners.on_late(event, merge(event, [answer]))
+
+    async def _ask(self, hook: Hook, occasion: _Occasion) -> Answer:
+        """One hook's answer, with those told who watch."""
+        if not hook.is_shown or self._listeners.on_start is None or self._listeners.on_end is None:
+            return (await self._answer(hook, occasion))[0]
+        run = HookRun(new_uuid(), occasion.name, occasion.event)
+        self._listeners.on_start(run)
+        reply = Reply()
+        outcome: RunOutcome = "cancelled"
+        try:
+            answer, reply, outcome = await self._answer(hook, occasion)
+            return answer
+        finally:
+            self._listeners.on_end(run, reply, outcome)
+
+    async def _answer(self, hook: Hook, occasion: _Occasion) -> tuple[Answer, Reply, RunOutcome]:
+        """One hook's answer; whatever goes wrong in it becomes an answer too."""
+        reply = Reply()
         try:
             with anyio.fail_after(hook.timeout) as scope:
-                result = hook.callback(_copy(payload), tool_use_id, {"signal": None})
-                output = await _answer_of(result) if isawaitable(result) else result
-            return read_answer(event, output)
+                reply = await hook.ask(occasion.payload, occasion.tool_use_id)
+            answer = read_answer(occasion.event, reply.output)
+            if reply.problem:
+                self._tell(hook, occasion.event, reply.problem, blocks=False)
+            return answer, reply, "error" if reply.problem else "success"
         except Exception as error:  # noqa: BLE001 — a hook is foreign code; its failure is an answer, not ours
             late = isinstance(error, TimeoutError) and scope.cancelled_caught
             problem = f"did not answer within {hook.timeout:g} s" if late else f"failed: {type(error).__name__}: {error}"
-            return self._failed(hook, event, problem, blocks=hook.blocks_on_failure or (late and event == "PreToolUse"))
+            refuses = hook.refuses_by_silence if late else hook.refuses_by_failing
+            answer = self._failed(hook, occasion.event, problem, blocks=refuses)
+            return answer, reply if reply.stdout else Reply(stderr=problem), "cancelled" if late else "error"
 
-    def _failed(self, hook: _Hook, event: str, problem: str, *, blocks: bool) -> Answer:
-        if self._on_error is not None:
-            self._on_error(HookFailure(event, hook.name, problem, blocks))
+    def _failed(self, hook: Hook, event: str, problem: str, *, blocks: bool) -> Answer:
+        self._tell(hook, event, problem, blocks=blocks)
         if not blocks:
             return Answer()
-        decides = event in ("PreToolUse", "PermissionRequest")
-        return Answer("deny" if decides else None, f"{event} hook {hook.name} {problem}", block=True)
+        return Answer("deny" if event in DECIDED else None, f"{event} hook {hook.name} {problem}", block=True)
 
-
-async def _answer_of(result: Awaitable[Any]) -> Any:
-    """Await a callback. If it dies of a cancellation that nobody asked us for, that is its failure and not our end."""
-    try:
-        return await result
-    except anyio.get_cancelled_exc_class() as error:
-        if type(error).__module__.startswith("asyncio"):
-            import asyncio  # it is running us; trio has no such case
-
-            task = asyncio.current_task()
-            if task is not None and not task.cancelling():
-                raise RuntimeError("it awaited something that was cancelled") from error
-        raise
-
-
-def _is_meant(hook: _Hook, match_value: str | None) -> bool:
-    """An event without a value to match is for every hook registered with it."""
-    return hook.matches is None or match_value is None or hook.matches(match_value)
-
-
-def _hooks_of(event: str, group: Sequence[HookMatcher]) -> list[_Hook]:
-    return [
-        _Hook(_callable(event, callback), matches, _timeout(event, matcher.timeout), _blocks(event, matcher.on_failure))
-        for matcher in group
-        for matches in [matcher_for(matcher.matcher)]
-        for callback in matcher.hooks
-    ]
-
-
-def _callable(event: str, callback: Callable[..., Any]) -> Callable[..., Any]:
-    if not callable(callback):
-        raise OptionsError(
-            f"hooks[{event!r}]: {callback!r} is not callable; give async functions (input, tool_use_id, context)."
-        )
-    return callback
-
-
-def _timeout(event: str, timeout: float | None) -> float:
-    if timeout is None:
-        return DEFAULT_TIMEOUT
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        raise OptionsError(f"hooks[{event!r}]: timeout must be a positive number of seconds, not {timeout!r}.")
-    return float(timeout)
-
-
-def _blocks(event: str, on_failure: Literal["continue", "block"] | None) -> bool:
-    if on_failure not in (None, "continue", "block"):
-        raise OptionsError(f'hooks[{event!r}]: on_failure must be "continue" or "block", not {on_failure!r}.')
-    return on_failure == "block"
-
-
-def _copy(value: Any) -> Any:
-    """A copy of a JSON value: what a callback does to its input stays with it."""
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list) else value
+    def _tell(self, hook: Hook, event: str, problem: str, *, blocks: bool) -> None:
+        if self._listeners.on_error is not None:
+            self._listeners.on_error(HookFailure(event, hook.name, problem, blocks))
