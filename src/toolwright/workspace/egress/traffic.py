@@ -1,0 +1,46 @@
+"""What went through the proxy and what did not: counters, and the latest refusals for the report to the model."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+_REFUSALS_KEPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One connection that was not made."""
+
+    number: int
+    """Counts all refusals of the session, from 1."""
+    target: str
+    """What was asked for, as printable ASCII."""
+    reason: str
+
+
+@dataclass(slots=True)
+class Traffic:
+    """Counters of one session's proxy."""
+
+    connections: int = 0
+    """Accepted from commands."""
+    dialled: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    refused: int = 0
+    _latest: deque[Refusal] = field(default_factory=lambda: deque(maxlen=_REFUSALS_KEPT))
+
+    def note_refusal(self, target: str, reason: str) -> None:
+        self.refused += 1
+        self._latest.append(Refusal(self.refused, target, reason))
+
+    def refusals_since(self, number: int) -> list[Refusal]:
+        """The refusals after the first `number` ones (at most the latest 200)."""
+        return [refusal for refusal in self._latest if refusal.number > number]
+
+    def count_sent(self, count: int) -> None:
+        self.bytes_sent += count
+
+    def count_received(self, count: int) -> None:
+        self.bytes_received += count
