@@ -31,6 +31,7 @@ from toolwright.workspace.trees import Mark, end_tree
 if TYPE_CHECKING:  # loaded only for sessions that need them
     from toolwright.workspace.background import BackgroundShell, BackgroundShells
     from toolwright.workspace.checkpoints import FileHistory
+    from toolwright.workspace.exchanges import Exchange
     from toolwright.workspace.rewinding import Count, Rewound
 
 T = TypeVar("T")
@@ -294,6 +295,18 @@ class Workspace:
     async def end_shell(self, shell: BackgroundShell) -> int:
         """End a background command with all that came of it; the answer is how many processes that were."""
         return 0 if self._shells is None else await self._shells.end(shell)
+
+    async def exchange(
+        self, command: str, args: Sequence[str] | None = None, *, stdin: bytes, on_output: Callable[[bytes], None]
+    ) -> Exchange:
+        """Run a hook: a command of the person's own that is told something on stdin and answers. Cancelling ends all of it;
+        what it leaves running ends with the session."""
+        from toolwright.workspace import exchanges  # only for sessions whose settings have hooks
+
+        with self._surroundings(None) as around:
+            environment = {**around.environment, "CLAUDE_PROJECT_DIR": self.home}
+            asked = exchanges.Asked(command, args, around.directory, environment, around.mark, around.account)
+            return await exchanges.exchange(asked, stdin=stdin, on_output=on_output)
 
     @contextmanager
     def _surroundings(self, cwd: str | None) -> Iterator[Surroundings]:

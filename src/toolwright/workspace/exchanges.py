@@ -1,0 +1,121 @@
+"""Run a command that is given something on stdin and answers on stdout: a hook.
+
+Memory stays flat however much it says: the beginning of what it writes is kept, the rest is read and counted. It does not
+know what is asked or answered, and judges no commands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from toolwright.workspace.children import MOST_ERROR_BYTES, Account, ChildProcess, start
+from toolwright.workspace.limits import inline
+from toolwright.workspace.shells import shell_path
+from toolwright.workspace.trees import Mark, end_tree
+
+MOST_BYTES = 1 << 20
+"""How much of an answer is kept."""
+# The mark that finds every descendant, then a command line, or a program with its arguments.
+_MARKED = "ulimit -S -x {mark} 2>/dev/null; "
+_LINE = 'TOOLWRIGHT_COMMAND=$1; shift; eval -- "$TOOLWRIGHT_COMMAND"'
+_PROGRAM = 'exec -- "$@"'
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A command line for bash, or (with `args`) a program with its arguments; and where it is to run."""
+
+    command: str
+    args: Sequence[str] | None
+    directory: int
+    environment: Mapping[str, str]
+    mark: Mark
+    account: Account | None = None
+
+    def argv(self) -> tuple[str, ...]:
+        script = _MARKED.format(mark=self.mark.value) + (_LINE if self.args is None else _PROGRAM)
+        return (shell_path(), "--noprofile", "--norc", "-c", script, "bash", self.command, *(self.args or ()))
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What a command answered. A signal's exit code is 128 + its number, as a shell reports it."""
+
+    exit_code: int = 0
+    output: bytearray = field(default_factory=bytearray)
+    """The first `MOST_BYTES` of it."""
+    total_bytes: int = 0
+    errors: str = ""
+    """The beginning of what it wrote to stderr."""
+
+    @property
+    def text(self) -> str:
+        shown = self.output.decode("utf-8", "replace")
+        if self.total_bytes == len(self.output):
+            return shown
+        return f"{shown}\n[cut: the first {len(self.output):,} of {self.total_bytes:,} bytes]"
+
+    def take(self, piece: bytes) -> None:
+        self.total_bytes += len(piece)
+        self.output += piece[: MOST_BYTES - len(self.output)]
+
+
+async def exchange(asked: Asked, *, stdin: bytes, on_output: Callable[[bytes], None]) -> Exchange:
+    """Run to the end. `on_output` sees every piece of stdout as it comes. Cancellation ends the whole process tree."""
+    answer = Exchange()
+    with _readable(stdin) as source:
+        child = await inline(
+            lambda: start(
+                asked.argv(),
+                directory=asked.directory,
+                environment=asked.environment,
+                account=asked.account,
+                separate_errors=True,
+                stdin=source,
+            )
+        )
+    try:
+        while piece := await child.read():
+            answer.take(piece)
+            on_output(piece)
+    finally:
+        if not child.exited:
+            with anyio.CancelScope(shield=True):
+                await end_tree(asked.mark, child.pid)
+        child.close()
+    answer.exit_code = 128 - child.returncode if child.returncode < 0 else child.returncode
+    answer.errors = _errors(child)
+    return answer
+
+
+def _errors(child: ChildProcess) -> str:
+    text = bytes(child.error_output).decode("utf-8", "replace")
+    return text if len(child.error_output) < MOST_ERROR_BYTES else f"{text}\n[cut: the first {MOST_ERROR_BYTES:,} bytes]"
+
+
+@contextmanager
+def _readable(data: bytes) -> Iterator[int]:
+    """A descriptor to read `data` from. A file without a name, not a pipe: nobody has to wait for who does not read it."""
+    descriptor = _nameless()
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _nameless() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("toolwright-hook", os.MFD_CLOEXEC)
+    import tempfile  # not on Linux, and slow to import
+
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
