@@ -101,3 +101,11 @@ def test_close_tells_whether_something_was_cut_off() -> None:
     parser.feed(b"data: half")
     assert parser.close() is True
     assert parser.feed(b"\n\n") == []
+
+
+def test_what_to_reconnect_with_is_remembered() -> None:
+    parser = SseParser()
+    parser.feed(b"id: 7\ndata: x\n\nretry: 1500\nid:8\ndata:\n\n")
+    assert (parser.last_id, parser.retry_seconds) == ("8", 1.5)
+    parser.feed(b"id: a\0b\nretry: soon\n")
+    assert (parser.last_id, parser.retry_seconds) == ("8", 1.5)

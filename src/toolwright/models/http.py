@@ -88,9 +88,13 @@ class Lease:
 
     async def post(self, path: str, headers: Headers, *, body: bytes, timeouts: Timeouts) -> Answer:
         """Send a POST (`path` with its query) and wait for the answer's head. The caller closes the answer."""
+        return await self.request("POST", path, headers=headers, body=body, timeouts=timeouts)
+
+    async def request(self, method: str, path: str, *, headers: Headers, body: bytes, timeouts: Timeouts) -> Answer:
+        """The same with any method; without a body it is empty."""
         if self._connections is None:
             raise ModelError("This model has been closed; make a new one.", kind="invalid_request")
-        return await self._connections.post(path, headers, body=body, timeouts=timeouts)
+        return await self._connections.request(method, path, headers=headers, body=body, timeouts=timeouts)
 
     async def release(self) -> None:
         connections, self._connections = self._connections, None
@@ -226,12 +230,13 @@ class _Connections:
         while self._idle:
             await _close_quietly(self._idle.pop())
 
-    async def post(self, path: str, headers: Headers, *, body: bytes, timeouts: Timeouts) -> Answer:
+    async def request(self, method: str, path: str, *, headers: Headers, body: bytes, timeouts: Timeouts) -> Answer:
         await self._places.acquire()
         connection = None
         try:
             connection = await self._take()
-            response = await connection.handle_async_request(self._request(path, headers, body=body, timeouts=timeouts))
+            request = self._request(method, path, headers=headers, body=body, timeouts=timeouts)
+            response = await connection.handle_async_request(request)
             return Answer(response, connection, self)
         except transport_errors() as error:
             await self.put_back(connection)
@@ -240,14 +245,15 @@ class _Connections:
             await self.put_back(connection)
             raise
 
-    def _request(self, path: str, headers: Headers, *, body: bytes, timeouts: Timeouts) -> httpcore2.Request:
+    def _request(self, method: str, path: str, *, headers: Headers, body: bytes, timeouts: Timeouts) -> httpcore2.Request:
         import httpcore2
 
         origin = self._origin
         url = httpcore2.URL(scheme=origin.scheme, host=origin.host, port=origin.port, target=path.encode("ascii"))
-        all_headers = [*self._own_headers, *headers, (b"content-length", b"%d" % len(body))]
+        length = [(b"content-length", b"%d" % len(body))] if body or method == "POST" else []
+        all_headers = [*self._own_headers, *headers, *length]
         return httpcore2.Request(
-            "POST", url, headers=all_headers, content=body, extensions={"timeout": timeouts.as_extension()}
+            method, url, headers=all_headers, content=body, extensions={"timeout": timeouts.as_extension()}
         )
 
     async def _take(self) -> Any:

@@ -1,7 +1,7 @@
 """Server-sent events from bytes, by the WHATWG rules: the same events come out however the bytes were cut.
 
 It works on bytes because text line splitting also splits at U+2028, U+0085 and other characters that may stand inside JSON.
-It does not know what an event means, does not decode its data and does not reconnect (`id` and `retry` are ignored).
+It does not know what an event means, does not decode its data and does not reconnect; it only remembers what to reconnect with.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LONGEST_RETRY = 3600.0
 
 
 class ServerEvent(NamedTuple):
@@ -24,7 +25,7 @@ class SseParser:
     An event is complete at its blank line. What a stream leaves unfinished is never given out.
     """
 
-    __slots__ = ("_at_start", "_data", "_event", "_pieces", "_skip_line_feed")
+    __slots__ = ("_at_start", "_data", "_event", "_pieces", "_skip_line_feed", "last_id", "retry_seconds")
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []  # of the line that has no end yet: joined once, so a long line costs linear time
@@ -32,6 +33,10 @@ class SseParser:
         self._at_start = True
         self._event = b""
         self._data: list[bytes] = []
+        self.last_id = ""
+        """The id that the stream gave last: where to go on after it broke."""
+        self.retry_seconds: float | None = None
+        """How long the server wants a reader to wait before it connects again, if it said."""
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         if self._skip_line_feed and chunk:
@@ -86,6 +91,10 @@ class SseParser:
             self._data.append(value)
         elif name == b"event":
             self._event = value
+        elif name == b"id" and b"\0" not in value:
+            self.last_id = value.decode("utf-8", "replace")
+        elif name == b"retry" and value.isdigit():
+            self.retry_seconds = min(int(value[:9]) / 1000, _LONGEST_RETRY)
 
     def _dispatch(self) -> ServerEvent:
         data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
