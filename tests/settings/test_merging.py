@@ -1,0 +1,203 @@
+"""Which settings win, and what an untrusted folder may say (CF-03)."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from support_permissions import bash, mcp, read, write
+from support_settings import Place
+from toolwright.permissions import Call, decide
+from toolwright.permissions import Place as Somewhere
+from toolwright.runtime.ground import settings_rules
+from toolwright.settings import Settings
+from toolwright.types import OptionsError, PermissionMode
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_the_highest_scope_wins_and_lists_come_together(place: Place) -> None:
+    for scope in ("user", "project", "local", "managed"):
+        env = {"WHO": scope, scope.upper(): "1"}
+        place.write(scope, {"model": scope, "env": env, "permissions": {"allow": [f"mcp__{scope}"]}})
+    merged = place.load(inline='{"model": "inline"}', trusted=True)
+    assert merged.model == "managed"
+    assert merged.env == {"WHO": "managed", "USER": "1", "PROJECT": "1", "LOCAL": "1", "MANAGED": "1"}
+    assert [rule.text for rule in merged.rules] == ["mcp__managed", "mcp__local", "mcp__project", "mcp__user"]
+    (place.managed / "managed-settings.json").unlink()
+    assert place.load(inline='{"model": "inline"}', trusted=True).model == "inline"
+    assert place.load(trusted=True).model == "local"
+
+
+def test_our_folder_comes_before_the_other_one(place: Place) -> None:
+    place.write("project", {"model": "theirs", "permissions": {"deny": ["Read"]}})
+    place.write("project", {"model": "ours", "permissions": {"deny": ["Edit"]}}, folder=".toolwright")
+    merged = place.load(trusted=True)
+    assert merged.model == "ours"
+    assert {rule.text for rule in merged.rules} == {"Read", "Edit"}
+
+
+def test_sandbox_lists_merge_and_the_highest_says_the_rest(place: Place) -> None:
+    place.write("user", {"sandbox": {"enabled": True, "excludedCommands": ["git"], "network": {"allowedDomains": ["a"]}}})
+    place.write("local", {"sandbox": {"enabled": False, "excludedCommands": ["docker"], "network": {"allowedDomains": ["b"]}}})
+    sandbox = place.load(trusted=True).sandbox
+    assert sandbox is not None
+    assert (sandbox.enabled, sandbox.excluded_commands, sandbox.network.allowed_domains) == (
+        False,
+        ("docker", "git"),
+        ("b", "a"),
+    )
+
+
+def test_only_the_named_sources_are_read(place: Place) -> None:
+    for scope in ("user", "project", "local"):
+        place.write(scope, {"permissions": {"deny": [f"mcp__{scope}"]}})
+    for sources in ([], ["user"], ["project"], ["local"], ["user", "local"]):
+        assert {rule.text for rule in place.load(sources=sources).rules} == {f"mcp__{scope}" for scope in sources}
+    assert len(place.load().rules) == 3
+
+
+def test_a_server_file_is_handed_over_only_when_trusted(place: Place) -> None:
+    place.write("servers", {"mcpServers": {"files": {"command": "serve", "args": ["x"]}, "web": {"url": "https://a.example"}}})
+    assert [(each.name, each.kind) for each in place.load(trusted=True).mcp_servers] == [("files", "stdio"), ("web", "http")]
+    untrusted = place.load()
+    assert untrusted.mcp_servers == ()
+    assert "the key mcpServers has no effect: this folder is not trusted" in untrusted.notes[0]
+
+
+def test_an_untrusted_server_file_is_not_even_read_for_errors(place: Place) -> None:
+    place.write("servers", "{")
+    assert place.load().mcp_servers == ()
+    with pytest.raises(OptionsError, match=r"mcp\.json:1:2: not valid JSON"):
+        place.load(trusted=True)
+
+
+def test_everything_that_an_untrusted_folder_loses_is_named(place: Place) -> None:
+    path = place.write(
+        "project",
+        {
+            "permissions": {"allow": ["Bash"], "deny": ["Read"], "defaultMode": "acceptEdits", "additionalDirectories": ["/"]},
+            "env": {"A": "b"},
+            "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x"}]}]},
+            "disableAllHooks": True,
+            "model": "openai:x@http://evil.example/v1",
+            "apiKeyHelper": "x",
+            "statusLine": {"type": "command", "command": "x"},
+            "mcpServers": {"a": {"command": "x"}},
+            "enableAllProjectMcpServers": True,
+            "claudeMdExcludes": ["*"],
+            "sandbox": {"enabled": False, "excludedCommands": ["*"]},
+        },
+    )
+    left = place.load()
+    assert [rule.text for rule in left.rules] == ["Read"]
+    assert left == Settings(rules=left.rules, said=left.said, notes=left.notes)
+    named = " ".join(left.notes)
+    for part in ("permissions.allow 'Bash'", "defaultMode 'acceptEdits'", "additionalDirectories (/)", "key env", "key hooks"):
+        assert part in named
+    for key in (
+        "disableAllHooks",
+        "model",
+        "apiKeyHelper",
+        "statusLine",
+        "mcpServers",
+        "enableAllProjectMcpServers",
+        "sandbox",
+    ):
+        assert key in named
+    assert all(str(path) in note and "not trusted" in note for note in left.notes)
+
+
+def test_an_untrusted_folder_may_tighten_the_sandbox_but_gains_nothing_by_turning_it_on(place: Place) -> None:
+    wish = {"enabled": True, "network": {"deniedDomains": ["x"], "allowedDomains": ["y"]}, "filesystem": {"denyRead": ["/s"]}}
+    place.write("project", {"sandbox": wish})
+    sandbox = place.load().sandbox
+    assert sandbox is not None
+    assert (sandbox.enabled, sandbox.auto_allow_bash) == (True, False)
+    assert (sandbox.network.denied_domains, sandbox.network.allowed_domains) == (("x",), ())
+    assert sandbox.filesystem.deny_read == ("/s",)
+    place.write("user", {"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True}})
+    assert (known := place.load().sandbox) is not None
+    assert known.auto_allow_bash is True
+
+
+RULES = some.sampled_from(
+    [
+        *("Bash", "Read", "Edit", "Write", "Glob", "mcp__a", "mcp__a__b", "WebFetch(domain:*)"),
+        *("Bash(ls:*)", "Bash(npm run *)", "Read(./secret/**)", "Edit(src/**)"),
+    ]
+)
+MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
+PERMISSIONS = some.fixed_dictionaries(
+    {},
+    optional={
+        "allow": some.lists(RULES, max_size=3),
+        "ask": some.lists(RULES, max_size=2),
+        "deny": some.lists(RULES, max_size=2),
+        "defaultMode": some.sampled_from(MODES),
+        "additionalDirectories": some.just(["/work/other"]),
+        "disableBypassPermissionsMode": some.just("disable"),
+    },
+)
+SANDBOX = some.fixed_dictionaries(
+    {},
+    optional={
+        "enabled": some.booleans(),
+        "autoAllowBashIfSandboxed": some.booleans(),
+        "failIfUnavailable": some.booleans(),
+        "excludedCommands": some.just(["docker"]),
+    },
+)
+FILES = some.fixed_dictionaries(
+    {},
+    optional={
+        "permissions": PERMISSIONS,
+        "env": some.dictionaries(
+            some.sampled_from(["ANTHROPIC_BASE_URL", "LD_PRELOAD", "PATH"]), some.just("evil"), max_size=2
+        ),
+        "model": some.just("evil"),
+        "disableAllHooks": some.booleans(),
+        "sandbox": SANDBOX,
+        "hooks": some.just({"Stop": [{"hooks": [{"type": "command", "command": "evil"}]}]}),
+    },
+)
+CALLS = [
+    *(read("/work/app/a"), read("/work/app/secret/k"), read("/work/other/x"), read("/etc/passwd")),
+    *(write("/work/app/src/a"), write("/work/app/.git/config"), write("/work/other/x")),
+    *(bash("ls -l"), bash("npm run build"), bash("rm -rf /"), mcp("mcp__a__b", x=1), mcp("mcp__c__d")),
+    Call("WebFetch", {"url": "https://a.example"}),
+]
+AT = Somewhere("/work/app", (), "/home/ada")
+
+
+def allowed(merged: Settings) -> set[int]:
+    rules = settings_rules(merged.rules)[0]
+    mode: Any = merged.default_mode or "default"
+    return {at for at, call in enumerate(CALLS) if decide(call, rules=rules, mode=mode, place=AT).behavior == "allow"}
+
+
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(user=FILES, project=FILES, local=FILES)
+def test_an_untrusted_folder_never_widens_what_is_allowed(user: Any, project: Any, local: Any, place: Place) -> None:
+    place.write("user", user)
+    alone = place.load(sources=["user"])
+    place.write("project", project)
+    place.write("local", local)
+    both = place.load()
+    assert allowed(both) <= allowed(alone)
+    assert both.env == alone.env
+    assert both.model == alone.model
+    assert both.hooks_in_force == alone.hooks_in_force
+    assert both.additional_directories == alone.additional_directories
+    assert both.bypass_disabled >= alone.bypass_disabled
+    before, after = alone.sandbox, both.sandbox
+    if before is not None and after is not None:
+        assert after.excluded_commands == before.excluded_commands
+        assert not (before.enabled and not after.enabled)
+    if after is not None and after.enabled and not (before is not None and before.enabled):
+        assert after.auto_allow_bash is False
