@@ -86,6 +86,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("add-dir", "each", SURROUNDINGS, "A further folder the tools may work in (repeatable)", "folder"),
     Flag("settings", "text", SURROUNDINGS, "Settings: a JSON file or JSON text", "json"),
     Flag("setting-sources", "names", SURROUNDINGS, "Which settings files to read: user, project, local", "names"),
+    Flag("trust-workspace", "switch", SURROUNDINGS, "Trust this folder's settings for this run (see toolwright trust)"),
     Flag("plugin-dir", "each", SURROUNDINGS, "A plugin's folder (repeatable)", "folder"),
     Flag("debug", "switch", REST, "Show a traceback when something fails", short="d"),
     Flag("help", "switch", REST, "Show this text", short="h"),

@@ -20,6 +20,7 @@ toolwright runs an agent: a model that works with tools on files.
 _HEAD = """\
 Usage: toolwright [flags] [prompt]
        toolwright demo [--keep] [--model NAME]
+       toolwright trust [DIR] [--yes | --show | --revoke]
 
 Runs an agent: a model that works with tools on the files of this folder.
 

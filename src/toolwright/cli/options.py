@@ -39,7 +39,7 @@ _SAME = {
 }
 """Flags whose value is the option's value."""
 
-_WITHOUT_FIELD = ("replay-user-messages", "session-mirror", "rewind-files")
+_WITHOUT_FIELD = ("replay-user-messages", "session-mirror", "rewind-files", "trust-workspace")
 
 _SETTING_SOURCES = ("user", "project", "local")
 

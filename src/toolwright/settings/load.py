@@ -31,7 +31,7 @@ def load(
     """Read everything. `sources` None means all; managed and inline settings are always read. Raises `OptionsError`."""
     wanted = {"managed", *(SOURCES if sources is None else sources)}
     files = [(origin, text) for origin in where.files(wanted) if (text := read_text(origin.path)) is not None]
-    of_folder = [(origin.path, text) for origin, text in files if origin.scope in OF_THE_FOLDER]
+    of_folder = [(origin, text) for origin, text in files if origin.scope in OF_THE_FOLDER]
 
     @cache
     def is_trusted() -> bool:
@@ -41,7 +41,7 @@ def load(
     if not files and not inline:
         return Loaded(NOTHING, is_trusted)
     texts = sorted([*files, *([_inline(inline, where.cwd)] if inline else ())], key=_rank)
-    return Loaded(_together(texts, not of_folder or is_trusted()), is_trusted)
+    return Loaded(together(texts, trusted=not of_folder or is_trusted()), is_trusted)
 
 
 NOTHING = Settings()
@@ -61,7 +61,8 @@ def _inline(given: str, cwd: str) -> tuple[Origin, str]:
     return Origin("inline", path, base=os.path.dirname(path)), text
 
 
-def _together(texts: list[tuple[Origin, str]], trusted: bool) -> Settings:
+def together(texts: Sequence[tuple[Origin, str]], *, trusted: bool) -> Settings:
+    """What these files say, the highest first."""
     if trusted:
         return merge([_parse(origin, text) for origin, text in texts])
     own = merge([parse_settings(text, origin) for origin, text in texts if origin.scope not in OF_THE_FOLDER])

@@ -51,13 +51,14 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """Most that a sandboxed command may use; ours."""
+    """Most that a command may use, sandboxed or not; 0 is no limit; ours."""
 
     memory_mb: int | None = None
     processes: int | None = None
     cpu_seconds: int | None = None
     file_size_mb: int | None = None
     open_files: int | None = None
+    scratch_mb: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,7 @@ def _limits(reader: Reader | None) -> SandboxLimits:
         cpu_seconds=reader.whole("cpuSeconds"),
         file_size_mb=reader.whole("fileSizeMb"),
         open_files=reader.whole("openFiles"),
+        scratch_mb=reader.whole("scratchMb"),
     )
     reader.finish()
     return value

@@ -14,27 +14,27 @@ from typing import Any
 
 from toolwright.settings.places import Whereabouts, read_text
 from toolwright.settings.replacing import locked_folder
-from toolwright.settings.values import OF_THE_FOLDER
+from toolwright.settings.values import OF_THE_FOLDER, Origin
 from toolwright.types import OptionsError
 
 STORE = "toolwright-trust.json"
 
 
-def fingerprint(files: Iterable[tuple[str, str]]) -> str:
-    """Of the folder's settings: paths and texts. Two that say the same differ in nothing that could run."""
+def fingerprint(files: Iterable[tuple[Origin, str]]) -> str:
+    """Of the folder's settings: names and texts. Two that say the same differ in nothing that could run."""
     import hashlib  # loads a library; only folders with settings need it
 
     digest = hashlib.sha256()
-    for path, text in sorted(files):
+    for path, text in sorted((origin.path, text) for origin, text in files):
         for part in (os.path.basename(os.path.dirname(path)), os.path.basename(path), text):
             encoded = part.encode()
             digest.update(b"%d:" % len(encoded) + encoded)
     return digest.hexdigest()
 
 
-def folder_files(where: Whereabouts) -> list[tuple[str, str]]:
+def folder_files(where: Whereabouts) -> list[tuple[Origin, str]]:
     """The files of the folder that could make something run, with their texts."""
-    return [(origin.path, text) for origin in where.files(OF_THE_FOLDER) if (text := read_text(origin.path)) is not None]
+    return [(origin, text) for origin in where.files(OF_THE_FOLDER) if (text := read_text(origin.path)) is not None]
 
 
 class TrustStore:
