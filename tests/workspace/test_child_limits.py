@@ -4,19 +4,18 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from support_limits import NO_LIMITS, run_bash
-from toolwright.types import OptionsError
 from toolwright.workspace.child_limits import (
     SETTINGS_KEYS,
     UNSET_EXIT_CODE,
     ChildLimits,
+    chosen_limits,
     limit_words,
-    limits_from_settings,
     machine_threads,
 )
 from toolwright.workspace.limit_notices import GroupEvents, explain_limit, scratch_notice
@@ -111,7 +110,7 @@ def test_limits_only_tighten() -> None:
     check = (
         "import resource\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (50, 60))\n"
-        "from dataclasses import replace\n"
+        "from dataclasses import fields, replace\n"
         "from toolwright.workspace.child_limits import ChildLimits, limit_words\n"
         "none = dict(cpu_seconds=0, memory_mb=0, processes=0, file_size_mb=0)\n"
         "print(repr(limit_words(ChildLimits(open_files=100, **none))))\n"
@@ -207,16 +206,11 @@ def test_a_full_scratch_folder_is_named() -> None:
     assert "5 MB" in scratch_notice(ChildLimits(scratch_mb=5))
 
 
-# settings
+# choice
 
 
-def test_settings_change_what_they_name() -> None:
-    limits = limits_from_settings({"processes": 7, "memoryMb": 0})
-    assert limits == replace(ChildLimits(), processes=7, memory_mb=0)
-    assert limits_from_settings(dict.fromkeys(SETTINGS_KEYS, 0)) == NO_LIMITS
-
-
-@pytest.mark.parametrize("value", [{"cpu": 1}, {"processes": -1}, {"processes": True}, {"memoryMb": "1"}, {"memoryMb": 1.5}])
-def test_settings_that_make_no_sense_are_refused(value: dict[str, object]) -> None:
-    with pytest.raises(OptionsError, match=r"sandbox\.limits"):
-        limits_from_settings(value)
+def test_what_is_said_changes_what_it_names() -> None:
+    assert chosen_limits({"processes": 7, "memory_mb": 0, "open_files": None}) == replace(
+        ChildLimits(), processes=7, memory_mb=0
+    )
+    assert set(SETTINGS_KEYS.values()) == {each.name for each in fields(ChildLimits)}

@@ -23,7 +23,7 @@ AS_NOBODY = f"""
 import os, sys, subprocess
 import anyio, anyio._backends._asyncio
 import toolwright.workspace.workspace as room, toolwright.workspace.dumpable as dumpable
-import toolwright.workspace.background, toolwright.workspace.child_limits, ctypes, random
+import toolwright.workspace.background, toolwright.workspace.bounds, ctypes, random
 os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
 """
 LOOK = """

@@ -139,6 +139,8 @@ def _output(parsed: BashInput, result: CommandResult, notices: list[str], millis
     body = result.output.text.rstrip("\n")
     if result.timed_out:
         notices = [_timeout_notice(result, milliseconds), *notices]
+    if result.limit is not None:
+        notices = [result.limit, *notices]
     lines = [f"Exit code {result.exit_code}"] if failed else []
     lines += [body] if body else [] if failed else [f"({meaning or 'no output'})"]
     lines += [f"[{notice}]" for notice in notices]

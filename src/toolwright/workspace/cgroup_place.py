@@ -111,7 +111,7 @@ def _is_delegated(folder: str) -> bool:
 
 def _words(path: str) -> frozenset[str]:
     try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return frozenset(file.read().split())
+        with open(path, "rb") as file:
+            return frozenset(file.read().decode(errors="replace").split())
     except OSError:
         return frozenset()

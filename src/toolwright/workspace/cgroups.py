@@ -44,6 +44,11 @@ class CommandGroup:
         )
         return f"builtin echo 0 >&{self.door} || {refusal}; exec {self.door}>&-; "
 
+    def admit(self, pid: int) -> None:
+        """Put a process in from here: as long as it lives, the group cannot be removed before it comes in by itself."""
+        with suppress(OSError):  # it has ended
+            os.write(self.door, str(pid).encode())
+
     def members(self) -> set[int]:
         """The processes in it now."""
         return _numbers(f"{self.path}/cgroup.procs")
@@ -192,7 +197,7 @@ def _remove(path: str) -> bool:
 
 def _numbers(path: str) -> set[int]:
     try:
-        with open(path, encoding="ascii") as file:
+        with open(path, "rb") as file:
             return {int(word) for word in file.read().split()}
     except OSError:
         return set()
@@ -200,8 +205,8 @@ def _numbers(path: str) -> set[int]:
 
 def _counts(path: str) -> dict[str, int]:
     try:
-        with open(path, encoding="ascii") as file:
+        with open(path, "rb") as file:
             pairs = (line.split() for line in file)
-            return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
+            return {pair[0].decode(): int(pair[1]) for pair in pairs if len(pair) == 2}
     except OSError:
         return {}

@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
-
-from toolwright.types import OptionsError
+from dataclasses import dataclass, field
+from functools import cache
 
 MEGABYTE = 1 << 20
 CPU_GRACE = 5
 """Seconds between SIGXCPU, which a program may catch, and the end."""
 UNSET_EXIT_CODE = 125
-SETTINGS_KEYS = {
+SETTINGS_KEYS = {  # how the settings call what is here
     "cpuSeconds": "cpu_seconds",
     "memoryMb": "memory_mb",
     "processes": "processes",
@@ -51,14 +49,15 @@ class ChildLimits:
     """All files in the session's scratch folder."""
 
 
-def limits_from_settings(value: Mapping[str, Any], source: str = "sandbox.limits") -> ChildLimits:
-    """The limits that the settings key `sandbox.limits` asks for; what it does not name keeps its default."""
-    for key, number in value.items():
-        if key not in SETTINGS_KEYS:
-            raise OptionsError(f"{source}: unknown key {key}; known are {', '.join(SETTINGS_KEYS)}")
-        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            raise OptionsError(f"{source}: {key} must be a whole number, 0 for no limit, not {number!r}")
-    return replace(ChildLimits(), **{SETTINGS_KEYS[key]: number for key, number in value.items()})
+@cache
+def default_limits() -> ChildLimits:
+    """The defaults on this machine."""
+    return ChildLimits()
+
+
+def chosen_limits(said: Mapping[str, int | None]) -> ChildLimits:
+    """The limits by their names here; where None is said, or nothing, the default holds."""
+    return ChildLimits(**{name: number for name, number in said.items() if number is not None})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 
 from toolwright.workspace.captured import Captured, OutputCollector
 from toolwright.workspace.children import Account, ChildProcess, Launched, adopt, launch
-from toolwright.workspace.errors import ProgramMissing
+from toolwright.workspace.errors import CommandNotStarted, ProgramMissing
 from toolwright.workspace.limits import inline
 from toolwright.workspace.trees import Mark, end_tree
+
+if TYPE_CHECKING:  # loaded by who makes them
+    from toolwright.workspace.bounds import Bounds
 
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
 _REPORT_DESCRIPTOR = 200
@@ -37,18 +41,29 @@ class Surroundings:
     environment: Mapping[str, str]
     mark: Mark
     account: Account | None = None
+    bounds: Bounds | None = None
+    """What limits it."""
 
     async def launch(self, command: str, *, report: int | None = None) -> Launched:
         """Start `command`; if there is a descriptor `report`, bash writes the folder it ends in there."""
         argv = (shell_path(), "--noprofile", "--norc", "-c", self._script(report), "bash", command)
-        keep = () if report is None else (report,)
-        return await inline(
-            lambda: launch(argv, directory=self.directory, environment=self.environment, account=self.account, keep=keep)
-        )
+        keep = (*(() if report is None else (report,)), *(() if self.bounds is None else self.bounds.doors))
+        try:
+            return await inline(
+                lambda: launch(argv, directory=self.directory, environment=self.environment, account=self.account, keep=keep)
+            )
+        except OSError as error:  # tried again and again, and still no process or descriptor to be had
+            raise CommandNotStarted(f"The command could not be started: {error.strerror or error}. Try again later.") from error
 
     def _script(self, report: int | None) -> str:
         reporting = "" if report is None else _REPORTING.format(report=report)
-        return _MARKED.format(mark=self.mark.value) + reporting + _COMMAND
+        bounding = "" if self.bounds is None else self.bounds.words
+        return _MARKED.format(mark=self.mark.value) + bounding + reporting + _COMMAND
+
+    async def end_all(self, leader: int, *, on_tick: Callable[[], None]) -> int:
+        """End the command with all that came of it. Returns how many processes there were."""
+        ended = await end_tree(self.mark, leader, on_tick=on_tick)
+        return ended if self.bounds is None else ended + await self.bounds.end_rest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,8 @@ class CommandResult:
     """How many processes had to be ended after a timeout."""
     last_directory: str | None
     """Where the shell stood when it ended; None if it could not say."""
+    limit: str | None = None
+    """Which limit it ran into, in words."""
 
 
 async def run_to_end(command: str, surroundings: Surroundings, *, collector: OutputCollector, timeout: float) -> CommandResult:
@@ -69,7 +86,7 @@ async def run_to_end(command: str, surroundings: Surroundings, *, collector: Out
     report, report_end = _report_pipe()
     try:
         child = adopt(await surroundings.launch(command, report=report_end))
-        return await _follow(child, collector, mark=surroundings.mark, timeout=timeout, report=report)
+        return await _follow(child, surroundings, collector, timeout=timeout, report=report)
     finally:
         os.close(report)
         os.close(report_end)
@@ -84,25 +101,52 @@ def shell_path() -> str:
     raise ProgramMissing(f"bash was not found at {', '.join(_SHELLS)}: install it to run commands.")
 
 
-async def _follow(child: ChildProcess, collector: OutputCollector, *, mark: Mark, timeout: float, report: int) -> CommandResult:
-    ended = 0
+async def _follow(
+    child: ChildProcess, surroundings: Surroundings, collector: OutputCollector, *, timeout: float, report: int
+) -> CommandResult:
+    stopped, ended = None, 0
     try:
-        with anyio.move_on_after(timeout) as scope:
-            while piece := await child.read():
-                collector.feed(piece)
+        stopped = await _read(child, collector, timeout=timeout, bounds=surroundings.bounds)
     finally:
         if not child.exited:
             with anyio.CancelScope(shield=True):
-                ended = await end_tree(mark, child.pid, on_tick=lambda: _take(child, collector))
+                ended = await surroundings.end_all(child.pid, on_tick=lambda: _take(child, collector))
         child.close()
     code = child.returncode
+    output, code = collector.finish(), 128 - code if code < 0 else code
     return CommandResult(
-        output=collector.finish(),
-        exit_code=128 - code if code < 0 else code,
-        timed_out=scope.cancelled_caught,
+        output=output,
+        exit_code=code,
+        timed_out=stopped == "timeout",
         processes_ended=ended,
         last_directory=_reported(report),
+        limit=_limit(surroundings.bounds, code, output.text, stopped),
     )
+
+
+async def _read(
+    child: ChildProcess, collector: OutputCollector, *, timeout: float, bounds: Bounds | None
+) -> Literal["timeout", "scratch"] | None:
+    """Collect output to its end. If that is not the end of the command, the answer says why it has to be stopped."""
+    deadline = anyio.current_time() + timeout
+    looking = None if bounds is None else bounds.looking()
+    while True:
+        left = deadline - anyio.current_time()
+        with anyio.move_on_after(left if looking is None else min(left, looking.pause)) as scope:
+            while piece := await child.read():
+                collector.feed(piece)
+        if not scope.cancelled_caught:
+            return None
+        if anyio.current_time() >= deadline:
+            return "timeout"
+        if looking is not None and await looking.finds_full():
+            return "scratch"
+
+
+def _limit(bounds: Bounds | None, code: int, output: str, stopped: str | None) -> str | None:
+    if bounds is None or stopped == "timeout":
+        return None
+    return bounds.scratch_notice if stopped == "scratch" else bounds.explain(code, output)
 
 
 def _take(child: ChildProcess, collector: OutputCollector) -> None:

@@ -30,7 +30,10 @@ from toolwright.workspace.trees import Mark, end_tree
 
 if TYPE_CHECKING:  # loaded only for sessions that need them
     from toolwright.workspace.background import BackgroundShell, BackgroundShells
+    from toolwright.workspace.bounds import Bounds
+    from toolwright.workspace.cgroups import CommandGroups
     from toolwright.workspace.checkpoints import FileHistory
+    from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.exchanges import Exchange
     from toolwright.workspace.rewinding import Count, Rewound
 
@@ -54,7 +57,8 @@ class SearchPlace:
 
 class Workspace:
     """`cwd` and `add_dirs` are the boundary; `env` is what the caller wants children to have beside the harmless defaults;
-    `user` is the OS user of children; what the session must put away goes below `state_dir`."""
+    `user` is the OS user of children; `limits` is what a command may take (defaults if not given); what the session must
+    put away goes below `state_dir`."""
 
     __slots__ = (
         "_account",
@@ -62,6 +66,8 @@ class Workspace:
         "_boundary",
         "_calls",
         "_env",
+        "_groups",
+        "_limits",
         "_mark",
         "_note",
         "_scratch",
@@ -76,7 +82,14 @@ class Workspace:
     )
 
     def __init__(
-        self, cwd: str, *, add_dirs: Sequence[str] = (), env: Mapping[str, str], user: str | None = None, state_dir: str
+        self,
+        cwd: str,
+        *,
+        add_dirs: Sequence[str] = (),
+        env: Mapping[str, str],
+        user: str | None = None,
+        state_dir: str,
+        limits: ChildLimits | None = None,
     ) -> None:
         for directory in (cwd, *add_dirs):
             if not os.path.isdir(directory):
@@ -92,6 +105,8 @@ class Workspace:
         """Told of each background command that has started or ended."""
         self._env = dict(env)
         self._user = user
+        self._limits = limits
+        self._groups: CommandGroups | None = None
         self._account: Account | None = None
         self._temporaries = TemporaryFolder(state_dir)
         self._temporaries.sweep_now_and_then()
@@ -279,7 +294,10 @@ class Workspace:
         `call` is the id of the tool call that wants it.
         """
         with self._surroundings(cwd) as surroundings:
-            return await self._shells_to_be().start(command, surroundings, description=description, call=call)
+            shell = await self._shells_to_be().start(command, surroundings, description=description, call=call)
+            if surroundings.bounds is not None:
+                surroundings.bounds.admit(shell.launched.process.pid)
+            return shell
 
     def shell(self, shell_id: str) -> BackgroundShell:
         """A command in the background, also one that has ended. Raises `UnknownShell`."""
@@ -313,11 +331,24 @@ class Workspace:
         """What every command gets: the one place that decides it."""
         directory, place = self._boundary.open(self.absolute(self.cwd if cwd is None else cwd), DIRECTORY)
         try:
-            yield Surroundings(
-                directory, self.child_environment(PWD=place.path), self._next_mark(), account=self._child_account()
-            )
+            environment = self.child_environment(PWD=place.path)
+            with self._bounds() as bounds:
+                yield Surroundings(directory, environment, self._next_mark(), account=self._child_account(), bounds=bounds)
         finally:
             os.close(directory)
+
+    @contextmanager
+    def _bounds(self) -> Iterator[Bounds]:
+        from toolwright.workspace.bounds import Bounds  # only for sessions that run commands
+        from toolwright.workspace.cgroups import CommandGroups
+        from toolwright.workspace.child_limits import default_limits
+
+        if self._limits is None:
+            self._limits = default_limits()
+        if self._groups is None:
+            self._groups = CommandGroups(self._limits)
+        with self._groups.one() as group:
+            yield Bounds(self._limits, group, scratch=lambda: self._scratch.path)
 
     def _shells_to_be(self) -> BackgroundShells:
         if self._shells is None:
@@ -359,6 +390,8 @@ class Workspace:
             if self._shells is not None:
                 self._shells.release()
                 self._shells = None
+            if self._groups is not None:
+                await in_thread(self._groups.close)
             if self._scratch.path is not None:
                 await in_thread(self._scratch.remove)
                 self._set_directories(self._added)
