@@ -15,6 +15,7 @@ class ServedTool:
     input_schema: dict[str, Any]
     annotations: dict[str, Any] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
+    output_schema: dict[str, Any] | None = None
 
 
 class ToolServer(Protocol):

@@ -1,0 +1,290 @@
+"""One connection to an MCP server, as its client: the handshake of either era, requests, calls, and what the server says.
+
+2025-11-25 and older begin with `initialize`; 2026-07-28 has no handshake, each request says who asks. `initialize` is tried
+first, because nearly every server knows it; a server that refuses it is asked with `server/discover`. Knows no transport (that
+is the link's) and no session; it lives as long as its link.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import anyio
+
+from toolwright._version import __version__
+from toolwright.concurrency import OwnedTask, spawn
+from toolwright.mcp.links import Link, LinkError, Message, request_error
+from toolwright.mcp.listing import Listing, list_all
+from toolwright.mcp.questions import Questions, Refusal
+from toolwright.mcp.rpc import PROTOCOL_VERSIONS, TOOL_USE_META
+
+STATELESS = "2026-07-28"
+UNSUPPORTED_VERSION = -32022
+_META = "io.modelcontextprotocol/"
+_WITHDRAW_SECONDS = 1.0
+_MOST_ROUNDS = 10
+_MOST_ANSWERS_AT_ONCE = 16
+_ROUND_DELAY = 0.1
+
+
+class ServerRefused(Exception):
+    """The server answered a request with an error."""
+
+    def __init__(self, method: str, error: Any) -> None:
+        known = isinstance(error, dict)
+        self.code = error.get("code") if known else None
+        self.data = error.get("data") if known else None
+        message = str(error.get("message", "no message") if known else error)[:2000]
+        super().__init__(f"{method} failed: {message} (code {self.code})")
+
+
+class BadAnswer(Exception):
+    """The server does not keep to the protocol."""
+
+
+@dataclass(slots=True)
+class Hearing:
+    """Who hears what the server says by itself. None of these may block."""
+
+    tools_changed: Callable[[], None] = lambda: None
+    logged: Callable[[str, str], None] = lambda level, text: None
+    lost: Callable[[str], None] = lambda reason: None
+    said: Callable[[str, Any], None] = lambda method, params: None
+    """Any other notification, such as changed resources or prompts."""
+
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+@dataclass(slots=True)
+class Introduction:
+    """What the server said of itself."""
+
+    name: str = ""
+    version: str = ""
+    protocol_version: str = ""
+    capabilities: dict[str, Any] = field(default_factory=dict)
+    instructions: str = ""
+
+
+class McpClient:
+    """A connection. Implements the link's `Inbox`."""
+
+    def __init__(self, link: Link, questions: Questions, hearing: Hearing, *, capabilities: dict[str, Any]) -> None:
+        self._link = link
+        self._questions = questions
+        self._hearing = hearing
+        self._capabilities = capabilities
+        self._ids = itertools.count(1)
+        self._progress: dict[Any, Progress] = {}
+        self._answers: set[OwnedTask] = set()
+        self._subscription: OwnedTask | None = None
+        self.introduction = Introduction()
+        link.inbox = self
+
+    # the handshake
+
+    async def connect(self, protocol: str | None = None) -> None:
+        """Raises `LinkError`, `ServerRefused` or `BadAnswer`."""
+        await self._link.open()
+        if protocol == STATELESS:
+            await self._discover()
+            return
+        try:
+            await self._initialize(protocol or PROTOCOL_VERSIONS[0])
+        except ServerRefused as refusal:
+            if refusal.code not in (UNSUPPORTED_VERSION, -32601) or protocol is not None:
+                raise
+            await self._discover()
+
+    async def _initialize(self, version: str) -> None:
+        params = {"protocolVersion": version, "capabilities": self._capabilities, "clientInfo": _client_info()}
+        result = await self.request("initialize", params)
+        spoken, info = result.get("protocolVersion"), result.get("serverInfo")
+        if spoken not in PROTOCOL_VERSIONS:
+            raise BadAnswer(f"it speaks protocol version {spoken!r}; we speak {', '.join((STATELESS, *PROTOCOL_VERSIONS))}")
+        self._introduced(result, info, str(spoken))
+        await self._link.ready(str(spoken), listen=False)
+        await self._link.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        await self._link.ready(str(spoken), listen=self._may_speak())
+
+    async def _discover(self) -> None:
+        self.introduction.protocol_version = STATELESS
+        result = await self.request("server/discover", {})
+        if STATELESS not in (result.get("supportedVersions") or ()):
+            raise BadAnswer(
+                f"it supports the versions {result.get('supportedVersions')!r}, none of which we speak without a handshake"
+            )
+        meta = result.get("_meta")
+        self._introduced(result, meta.get(f"{_META}serverInfo") if isinstance(meta, dict) else None, STATELESS)
+        await self._link.ready(STATELESS, listen=False)
+        if self._may_speak():
+            self._subscription = spawn(self._subscribe, name="mcp subscription")
+
+    def _introduced(self, result: dict[str, Any], info: Any, version: str) -> None:
+        told = info if isinstance(info, dict) else {}
+        capabilities, instructions = result.get("capabilities"), result.get("instructions")
+        self.introduction = Introduction(
+            str(told.get("name", ""))[:200],
+            str(told.get("version", ""))[:200],
+            version,
+            capabilities if isinstance(capabilities, dict) else {},
+            instructions if isinstance(instructions, str) else "",
+        )
+
+    def _may_speak(self) -> bool:
+        """Whether the server announced that it will say something by itself."""
+        able = self.introduction.capabilities
+        changing = any(isinstance(part, dict) and (part.get("listChanged") or part.get("subscribe")) for part in able.values())
+        return changing or "logging" in able
+
+    async def _subscribe(self) -> None:
+        """Without a handshake there is no standing stream: this request is one, as long as it is not answered."""
+        wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
+        with suppress(LinkError, ServerRefused, BadAnswer):
+            await self.request("subscriptions/listen", {"notifications": wanted})
+
+    # requests
+
+    async def request(self, method: str, params: dict[str, Any], *, number: int | None = None) -> dict[str, Any]:
+        """One request, its result. Raises `LinkError`, `ServerRefused` or `BadAnswer`. The caller bounds the time."""
+        number = next(self._ids) if number is None else number
+        message: Message = {"jsonrpc": "2.0", "id": number, "method": method}
+        stamped = self._stamped(params)
+        answer = await self._link.exchange(message | ({"params": stamped} if stamped else {}))
+        if answer.get("error") is not None:
+            raise ServerRefused(method, answer["error"])
+        result = answer.get("result")
+        if not isinstance(result, dict):
+            raise BadAnswer(f"its answer to {method} has no result")
+        return result
+
+    def _stamped(self, params: dict[str, Any]) -> dict[str, Any]:
+        if self.introduction.protocol_version != STATELESS:
+            return params
+        stamp = {
+            f"{_META}protocolVersion": STATELESS,
+            f"{_META}clientInfo": _client_info(),
+            f"{_META}clientCapabilities": self._capabilities,
+        }
+        return {**params, "_meta": {**params.get("_meta", {}), **stamp}}
+
+    async def list_tools(self) -> Listing:
+        if self.introduction.protocol_version and "tools" not in self.introduction.capabilities:
+            return Listing()
+        return await list_all(lambda cursor: self.request("tools/list", {} if cursor is None else {"cursor": cursor}))
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], *, tool_use_id: str = "", progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """The result of a call. When cancelled, the server is told."""
+        params: dict[str, Any] = {"name": name, "arguments": arguments}
+        for round_number in range(_MOST_ROUNDS):
+            result = await self._withdrawable("tools/call", params, tool_use_id=tool_use_id, progress=progress)
+            if result.get("resultType") != "input_required":
+                return result
+            answers = await self._answer_all(result.get("inputRequests"))
+            if not answers:
+                await anyio.sleep(_ROUND_DELAY * (round_number + 1))
+            params = {**params, "inputResponses": answers} if answers else params
+            if isinstance(result.get("requestState"), str):
+                params = {**params, "requestState": result["requestState"]}
+        raise BadAnswer(f"it asked for more input {_MOST_ROUNDS} times in one call")
+
+    async def _withdrawable(
+        self, method: str, params: dict[str, Any], *, tool_use_id: str, progress: Progress | None
+    ) -> dict[str, Any]:
+        number = next(self._ids)
+        meta = ({TOOL_USE_META: tool_use_id} if tool_use_id else {}) | {"progressToken": number}
+        if progress is not None:
+            self._progress[number] = progress
+        try:
+            return await self.request(method, {**params, "_meta": meta}, number=number)
+        except anyio.get_cancelled_exc_class():
+            await self._withdraw(number)
+            raise
+        finally:
+            self._progress.pop(number, None)
+
+    async def _withdraw(self, number: int) -> None:
+        """Nobody waits for the call any more: the server can stop."""
+        params = {"requestId": number, "reason": "The call was given up."}
+        with anyio.move_on_after(_WITHDRAW_SECONDS, shield=True), suppress(LinkError):
+            await self._link.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+
+    async def _answer_all(self, requests: Any) -> dict[str, Any]:
+        """The questions of a result that wants more input, answered one after the other. Raises `BadAnswer`."""
+        answers: dict[str, Any] = {}
+        for key, request in list(requests.items())[:_MOST_ANSWERS_AT_ONCE] if isinstance(requests, dict) else ():
+            try:
+                answers[key] = await self._questions.answer(str(request.get("method")), request.get("params"))
+            except (Refusal, AttributeError) as error:
+                raise BadAnswer(f"it wanted something that is not allowed here: {error}") from None
+        return answers
+
+    # what the server says
+
+    def received(self, message: Message) -> None:
+        method = message.get("method")
+        if not isinstance(method, str):
+            return
+        if "id" in message:
+            self._asked(message, method)
+        else:
+            self._notified(method, message.get("params"))
+
+    def lost(self, reason: str) -> None:
+        self._hearing.lost(reason)
+
+    def _asked(self, message: Message, method: str) -> None:
+        self._answers = {task for task in self._answers if not task.done}
+        busy = len(self._answers) >= _MOST_ANSWERS_AT_ONCE
+        work = partial(self._refuse_busy, message) if busy else partial(self._answer, message, method)
+        if len(self._answers) < 4 * _MOST_ANSWERS_AT_ONCE:  # a flood of questions gets no answer at all
+            self._answers.add(spawn(work, name="mcp question"))
+
+    async def _refuse_busy(self, message: Message) -> None:
+        with suppress(LinkError):
+            await self._link.send(request_error(message["id"], -32000, "Too many questions at once."))
+
+    async def _answer(self, message: Message, method: str) -> None:
+        try:
+            result = await self._questions.answer(method, message.get("params"))
+            answer: Message = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        except Refusal as refusal:
+            answer = request_error(message["id"], refusal.code, str(refusal))
+        with suppress(LinkError):
+            await self._link.send(answer)
+
+    def _notified(self, method: str, params: Any) -> None:
+        given = params if isinstance(params, dict) else {}
+        match method:
+            case "notifications/progress":
+                token = given.get("progressToken")
+                heard = self._progress.get(token) if isinstance(token, int | str) else None
+                if heard is not None:
+                    heard(given)
+            case "notifications/tools/list_changed":
+                self._hearing.tools_changed()
+            case "notifications/message":
+                self._hearing.logged(str(given.get("level", "info")), str(given.get("data", ""))[:2000])
+            case _:
+                self._hearing.said(method, params)
+
+    async def close(self) -> None:
+        with anyio.CancelScope(shield=True):
+            tasks = [*self._answers, *([self._subscription] if self._subscription else [])]
+            for task in tasks:
+                task.cancel()
+            for task in tasks:
+                await task.wait()
+            await self._link.close()
+
+
+def _client_info() -> dict[str, str]:
+    return {"name": "toolwright", "version": __version__}

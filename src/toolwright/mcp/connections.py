@@ -1,0 +1,73 @@
+"""From a server's configuration to its link: the only file that knows every transport."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from toolwright.mcp.configs import ServerConfig
+from toolwright.mcp.external import Audience, ExternalServer, Timing
+from toolwright.mcp.links import Link
+from toolwright.mcp.questions import Answering
+
+if TYPE_CHECKING:
+    from toolwright.workspace.children import Account
+
+SHARED_IDLE_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What servers are started in: folder, environment (little of it is passed on), user, who answers their questions."""
+
+    cwd: str
+    env: Mapping[str, str]
+    """The session's own environment: proxies and certificates for HTTP."""
+    child_env: Mapping[str, str]
+    """The environment of children, of which a server gets six variables."""
+    roots: Callable[[], Sequence[str]]
+    account: Account | None = None
+    isolation: Hashable = None
+    idle_seconds: float = SHARED_IDLE_SECONDS
+    answering: Answering = field(default_factory=Answering)
+    timing: Timing = field(default_factory=Timing)
+
+
+def external_server(config: ServerConfig, around: Surroundings, audience: Audience | None = None) -> ExternalServer:
+    """A server that is not connected yet."""
+    own = object()  # what makes a process that is not shared one of its own
+
+    def make_link() -> Link:
+        return _stdio_link(config, around, own) if config.kind == "stdio" else _http_link(config, around)
+
+    return ExternalServer(
+        config.name, make_link, config=config, answering=around.answering, timing=around.timing, audience=audience
+    )
+
+
+def _stdio_link(config: ServerConfig, around: Surroundings, own: object) -> Link:
+    from toolwright.mcp.sharing import Sharing, VirtualLink
+    from toolwright.mcp.stdio import Launch, environment_for, find_program
+
+    cwd = os.path.join(around.cwd, os.path.expanduser(config.cwd or ""))
+    environment = environment_for(config.env, around.child_env)
+    untrusted = () if "PATH" in config.env else tuple(around.roots())
+    program = find_program(config.command, path=dict(environment)["PATH"], cwd=cwd, untrusted=untrusted)
+    launch = Launch(program, config.args, environment, cwd, around.account, around.isolation)
+    introduction = msgspec.json.encode([around.answering.capabilities(), config.protocol])
+    key = Sharing(launch, introduction, tuple(around.roots()), None if config.shared else own)
+    return VirtualLink(key, idle_seconds=around.idle_seconds)
+
+
+def _http_link(config: ServerConfig, around: Surroundings) -> Link:
+    if config.kind == "sse":
+        from toolwright.mcp.legacy_sse import SseLink
+
+        return SseLink(config.url, config.headers, around.env)
+    from toolwright.mcp.streamable_http import StreamableHttpLink
+
+    return StreamableHttpLink(config.url, config.headers, around.env)

@@ -1,0 +1,275 @@
+"""One MCP server as a child process: its lines in, its lines out, its error output kept, and its whole tree ended at the end.
+
+The process belongs to a task of its own, not to whoever asked for it first. Writers leave whole lines in a buffer, so that one
+who is cancelled in the middle of a line does not tear it. Knows lines of JSON; knows no method and no client.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+from toolwright.concurrency import OwnedTask, spawn
+from toolwright.mcp.links import LARGEST_MESSAGE, LinkError, LinkLost, Message
+from toolwright.protocol.lines import LineSplitter, decode, encode
+from toolwright.types import CLIJSONDecodeError
+from toolwright.workspace.environment import DEFAULT_PATH, is_harmless
+
+if TYPE_CHECKING:
+    from toolwright.workspace.children import Account, ChildProcess
+    from toolwright.workspace.trees import Mark
+
+INHERITED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+"""All that a server gets of our environment; the rest is what its configuration gives it."""
+END_PATIENCE = 2.0
+"""How long a server may take to end by itself once its input is closed."""
+_ERROR_TAIL = 4096
+_SHOWN_ERROR = 600
+_LOCKS_LIMIT = 10
+"""Linux's RLIMIT_LOCKS, which nothing enforces: it carries the mark by which a tree is found (see workspace.trees)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is started, as whom and where. Two servers with equal launches may be one process."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    cwd: str = "/"
+    account: Account | None = None
+    isolation: Hashable = None
+    """What else must be equal before two sessions may share a process."""
+
+
+def environment_for(explicit: Mapping[str, str], base: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Six harmless variables of `base`, and what the configuration says."""
+    inherited = {name: base[name] for name in INHERITED if name in base and is_harmless(name, base[name])}
+    return tuple(sorted(({"PATH": DEFAULT_PATH} | inherited | dict(explicit)).items()))
+
+
+def find_program(command: str, *, path: str, cwd: str, untrusted: Sequence[str] = ()) -> str:
+    """The absolute path of `command`. A bare name is never found through a relative folder or below one of `untrusted`,
+    where the model could have put it. Raises `LinkError`."""
+    if "/" in command:
+        return os.path.normpath(os.path.join(cwd, os.path.expanduser(command)))
+    passed_over = []
+    for folder in path.split(os.pathsep):
+        candidate = os.path.join(folder, command)
+        if not os.path.isabs(folder) or not (os.path.isfile(candidate) and os.access(candidate, os.X_OK)):
+            continue
+        if not _is_below(os.path.realpath(folder), untrusted):
+            return candidate
+        passed_over.append(candidate)
+    hint = f" ({passed_over[0]} lies in the workspace: write its whole path if it is meant)" if passed_over else ""
+    raise LinkError(f"the command {command!r} was not found on PATH{hint}")
+
+
+def _is_below(folder: str, roots: Sequence[str]) -> bool:
+    return any(folder == root or folder.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+class Listener(Protocol):
+    """Who hears a process."""
+
+    def heard(self, message: Message) -> None: ...
+    def ended(self, reason: str) -> None: ...
+
+
+class StdioProcess:
+    """A running server. `start`, `write`, `close`; what it says goes to the listener."""
+
+    def __init__(self, launch: Launch, listener: Listener, *, is_idle: Callable[[], bool], idle_seconds: float) -> None:
+        self._launch = launch
+        self._listener = listener
+        self._is_idle = is_idle
+        self._idle_seconds = idle_seconds
+        self._child: ChildProcess | None = None
+        self._stdin = -1
+        self._mark: Mark | None = None
+        self._reader: OwnedTask | None = None
+        self._outgoing = bytearray()
+        self._writing = anyio.Lock()
+        self._reason = ""
+        self.garbage = 0
+        """Lines that were no message."""
+
+    @property
+    def pid(self) -> int:
+        return 0 if self._child is None else self._child.pid
+
+    @property
+    def running(self) -> bool:
+        return self._reader is not None and not self._reader.done
+
+    async def start(self) -> None:
+        """Raises `LinkError`."""
+        from toolwright.workspace.limits import inline
+        from toolwright.workspace.trees import Mark
+
+        self._mark = Mark(int.from_bytes(os.urandom(5), "big") | 1 << 39)
+        self._child = await inline(self._start)
+        self._reader = spawn(self._listen, name=f"mcp server {self._launch.command}")
+
+    def _start(self) -> ChildProcess:
+        from toolwright.workspace import WorkspaceError
+        from toolwright.workspace.children import start  # here, because only who starts a server needs subprocess
+
+        try:
+            directory = os.open(self._launch.cwd, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise LinkError(f"its folder {self._launch.cwd} cannot be used: {error.strerror}") from None
+        theirs, ours = os.pipe()
+        try:
+            child = start(
+                (self._launch.command, *self._launch.args),
+                directory=directory,
+                environment=dict(self._launch.environment),
+                account=self._launch.account,
+                separate_errors=True,
+                stdin=theirs,
+            )
+        except WorkspaceError as error:
+            os.close(ours)
+            raise LinkError(str(error)) from None
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+            os.close(directory)
+        os.set_blocking(ours, False)
+        self._stdin = ours
+        self._put_mark(child.pid)
+        return child
+
+    def _put_mark(self, pid: int) -> None:
+        if sys.platform == "linux" and self._mark is not None:
+            import resource
+
+            with suppress(OSError, ValueError):  # gone already, or somebody else's
+                _, hard = resource.prlimit(pid, _LOCKS_LIMIT)
+                resource.prlimit(pid, _LOCKS_LIMIT, (self._mark.value, hard))
+
+    # writing
+
+    async def write(self, message: Message) -> None:
+        """Raises `LinkLost`."""
+        line = encode(message)
+        if len(self._outgoing) + len(line) > LARGEST_MESSAGE:
+            raise LinkError("it does not read what is sent to it; nothing more is sent until it does")
+        self._outgoing += line
+        async with self._writing:
+            while self._outgoing:
+                await self._write_some()
+
+    async def _write_some(self) -> None:
+        if self._stdin < 0:
+            raise LinkLost(self._reason or "it is not running")
+        try:
+            written = os.write(self._stdin, self._outgoing[: 1 << 16])
+            del self._outgoing[:written]
+        except BlockingIOError:
+            await anyio.wait_writable(self._stdin)
+        except OSError:  # it closed its input: the reader tells how it ended
+            if self._reader is not None:
+                with anyio.move_on_after(END_PATIENCE):
+                    await self._reader.wait()
+            raise LinkLost(self._reason or "it has closed its input") from None
+
+    # reading
+
+    async def _listen(self) -> None:
+        assert self._child is not None
+        splitter = LineSplitter(LARGEST_MESSAGE)
+        try:
+            while piece := await self._next_piece(self._child):
+                for line in splitter.feed(piece):
+                    self._take(line)
+            if not self._reason:
+                self._take(splitter.end())
+        except CLIJSONDecodeError:
+            self._reason = f"it sent a message longer than {LARGEST_MESSAGE // 1024 // 1024} MB; the connection was closed"
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._clean_up(self._child)
+
+    async def _next_piece(self, child: ChildProcess) -> bytes:
+        """The next output; empty at the end, also when nobody has wanted anything for long."""
+        while True:
+            with anyio.move_on_after(self._idle_seconds):
+                piece = await child.read()
+                del child.error_output[:-_ERROR_TAIL]
+                return piece
+            if self._is_idle():
+                self._reason = f"it was ended after {self._idle_seconds:g} seconds without a call; the next one starts it again"
+                return b""
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = decode(line)
+        except CLIJSONDecodeError:
+            message = None
+        if isinstance(message, dict):
+            self._listener.heard(message)
+        elif line.strip():
+            self.garbage += 1
+
+    # the end
+
+    async def close(self) -> None:
+        """Close its input, give it a moment, then end it and all that came of it."""
+        self._reason = self._reason or "it was closed"
+        self._close_input()
+        if self._reader is None:
+            return
+        with anyio.CancelScope(shield=True):
+            with anyio.move_on_after(END_PATIENCE):
+                await self._reader.wait()
+            self._reader.cancel()
+            await self._reader.wait()
+
+    def _close_input(self) -> None:
+        if self._stdin >= 0:
+            descriptor, self._stdin = self._stdin, -1
+            os.close(descriptor)
+
+    async def _clean_up(self, child: ChildProcess) -> None:
+        from toolwright.workspace.trees import end_tree
+
+        exited, mark = child.exited, self._mark
+        try:
+            if mark is not None:
+                await end_tree(mark, child.pid)
+        finally:
+            child.close()
+            self._close_input()
+            self._reason = self._reason or self._how_it_ended(child, exited)
+            self._listener.ended(self._reason)
+
+    def _how_it_ended(self, child: ChildProcess, exited: bool) -> str:
+        code = child.returncode
+        if not exited:
+            how = "it closed its output"
+        elif code >= 0:
+            how = f"it ended with exit code {code}"
+        else:
+            how = f"it was ended by {_signal_name(-code)}"
+        if self.garbage:
+            how += f", having written {self.garbage} lines that are no messages"
+        said = bytes(child.error_output).decode("utf-8", "replace").strip()
+        return f"{how}; it said: {said[-_SHOWN_ERROR:]}" if said else how
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
