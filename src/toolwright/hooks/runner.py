@@ -102,7 +102,7 @@ class HookRunner:
             event: (*first.get(event, ()), *callbacks.get(event, ())) for event in events
         }
         self._listeners = listeners if on_error is None else Listeners(on_error)
-        self._background = background
+        self._background = background or Background()
         self._done: set[int] = set()
 
     def has(self, event: str, match_value: str | None = None) -> bool:
@@ -132,10 +132,19 @@ class HookRunner:
                     group.start_soon(ask, position)
         return merge(event, answers)
 
+    def start(self, event: str, payload: dict[str, Any], *, match_value: str | None = None) -> None:
+        """Ask every hook that is meant, and do not wait for them: what they say comes late."""
+
+        async def alone() -> None:
+            outcome = await self.run(event, payload, match_value=match_value)
+            if self._listeners.on_late is not None:
+                self._listeners.on_late(event, outcome)
+
+        self._background.start(alone)
+
     async def close(self) -> None:
         """End the hooks that nobody waits for."""
-        if self._background is not None:
-            await self._background.close()
+        await self._background.close()
 
     def _is_meant(self, hook: Hook, match_value: str | None) -> bool:
         """An event without a value to match is for every hook registered with it."""
@@ -146,18 +155,16 @@ class HookRunner:
     async def _ask_or_start(self, hook: Hook, occasion: _Occasion) -> Answer:
         if hook.once:
             self._done.add(id(hook))
-        if not hook.runs_async or self._background is None:
+        if not hook.runs_async:
             return await self._ask(hook, occasion)
 
         async def alone() -> None:
-            self.come_late(occasion.event, await self._ask(hook, occasion))
+            answer = await self._ask(hook, occasion)
+            if self._listeners.on_late is not None:
+                self._listeners.on_late(occasion.event, merge(occasion.event, [answer]))
 
         self._background.start(alone)
         return Answer()
-
-    def come_late(self, event: str, answer: Answer) -> None:
-        if self._listeners.on_late is not None:
-            self._listeners.on_late(event, merge(event, [answer]))
 
     async def _ask(self, hook: Hook, occasion: _Occasion) -> Answer:
         """One hook's answer, with those told who watch."""

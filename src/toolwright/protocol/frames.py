@@ -79,6 +79,16 @@ def synthetic_user(text: str, *, session_id: str) -> Frame:
     return user([{"type": "text", "text": text}], session_id=session_id, isSynthetic=True)
 
 
+def hook_started(run: str, name: str, event: str, *, session_id: str) -> Frame:
+    """A hook of the settings begins. `run` is the id that its end has as well."""
+    return system("hook_started", session_id, hook_id=run, hook_name=name, hook_event=event)
+
+
+def hook_response(run: str, name: str, event: str, *, session_id: str, **told: Any) -> Frame:
+    """A hook of the settings has ended; `told` holds output, stdout, stderr, exit_code and outcome."""
+    return system("hook_response", session_id, hook_id=run, hook_name=name, hook_event=event, **told)
+
+
 def stream_event(event: dict[str, Any], *, session_id: str) -> Frame:
     return {
         "type": "stream_event",

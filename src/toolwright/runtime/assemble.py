@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from toolwright.hooks import HookRunner, Scene
+from toolwright.hooks import Background, Hook, HookRunner, Scene
 from toolwright.mcp.server import InProcessServer
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
@@ -18,9 +18,11 @@ from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.conversation import Conversation, Sampling
 from toolwright.runtime.gate import Asking, Changing, Gate
 from toolwright.runtime.ground import Ground, ground_of, keep_update, memory_of, notes_on, settings_rules
+from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.host import host_of
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
+from toolwright.runtime.machine_files import MACHINE_FILES
 from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.seams import Host
 from toolwright.runtime.served_tools import ServedToolAdapter
@@ -68,7 +70,9 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     builtins, extra = chosen_builtins(options), (*functions, *([structured] if structured else []))
     toolbox = Toolbox((*builtins, *extra), host.tool_servers)
     await toolbox.connect()
-    hooks = hooks_of(options, host, session, scene=scene_of(options, beginning, workspace=workspace, session=session))
+    scene = scene_of(options, beginning, workspace=workspace, session=session)
+    of_settings = settings_hooks_of(ground, workspace, toolbox)
+    hooks = hooks_of(options, host, session, scene=scene, of_settings=of_settings)
     gate = gate_of(options, ground, workspace=workspace, asking=Asking(host.can_use_tool, hooks, session.waiting_for_person))
     preapproved = frozenset(tool.name for tool in extra) | OF_OWN_SHELLS
     choose_models = model_chooser(options, ground)
@@ -92,10 +96,12 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         replay_prompts=REPLAY_FLAG in options.extra_args,
         history=beginning.history,
         used_ids=beginning.used_ids,
+        deferred=beginning.deferred,
         take_news=background.take_news,
     )
 
     async def release() -> None:
+        await hooks.close()
         await workspace.close()
         await conversation.release_models()
 
@@ -146,9 +152,34 @@ def file_history(ground: Ground, session_id: str) -> FileHistory:
 # hooks
 
 
-def hooks_of(options: ClaudeAgentOptions, host: Host, session: LocalSession, *, scene: Callable[[], Scene]) -> SessionHooks:
-    runner = HookRunner(host.hooks, on_error=lambda failure: tell(options, f"toolwright: {failure}"))
-    return SessionHooks(runner, scene, session.emit)
+OfSettings = Callable[[HookNews, Background], Mapping[str, Sequence[Hook]]]
+"""Makes the hooks of the settings."""
+
+
+def hooks_of(
+    options: ClaudeAgentOptions, host: Host, session: LocalSession, *, scene: Callable[[], Scene], of_settings: OfSettings
+) -> SessionHooks:
+    def hear(texts: Sequence[str]) -> None:
+        session.started.conversation.contexts.extend(texts)
+
+    news = HookNews(session.put_now, lambda: scene().session_id, lambda line: tell(options, line), hear)
+    background, listeners = Background(), news.listeners(shows_runs=options.include_hook_events)
+    configured = of_settings(news, background)
+    return SessionHooks(
+        HookRunner(host.hooks, configured=configured, listeners=listeners, background=background), scene, session.emit
+    )
+
+
+def settings_hooks_of(ground: Ground, workspace: Workspace, toolbox: Toolbox) -> OfSettings:
+    def make(news: HookNews, background: Background) -> Mapping[str, Sequence[Hook]]:
+        if not ground.settings.hooks_in_force:
+            return {}
+        from toolwright.runtime.settings_hooks import HookGround, settings_hooks  # most sessions have none
+
+        around = HookGround(workspace, toolbox, ground.env, news, background)
+        return settings_hooks(ground.settings.hooks_in_force, around)
+
+    return make
 
 
 def scene_of(
@@ -220,7 +251,7 @@ def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
 def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, asking: Asking) -> Gate:
     rules = shared_rules(tuple(options.allowed_tools), tuple(options.disallowed_tools), ground.settings.rules)
     changing = Changing(
-        place=lambda: Place(workspace.home, workspace.roots, ground.env.get("HOME")),
+        place=lambda: Place(workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES),
         add_directory=workspace.add_directory,
         refuse_mode=lambda mode: refuse_mode(mode, ground),
         keep=lambda update: keep_update(update, ground),

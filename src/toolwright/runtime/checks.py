@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 from uuid import UUID
 
+from toolwright.hooks import EVENTS
 from toolwright.types import (
     CanUseToolShadowedWarning,
     ClaudeAgentOptions,
@@ -21,15 +22,14 @@ from toolwright.types import (
     PermissionMode,
 )
 
-OUR_HOOK_EVENTS = ("SessionStart", "SessionEnd")
-"""Events that Python callbacks may have here besides those of `HookEvent`."""
+HOOK_EVENTS = tuple(dict.fromkeys((*get_args(HookEvent), *EVENTS)))
 
 REFUSED: dict[str, str] = {
     "sandbox": "there is no sandbox in this version, and commands must not run unsandboxed when one was asked for",
     "session_store": "session stores are not supported in this version; transcripts are kept on disk",
     "plugins": "plugins are not supported in this version",
 }
-WITHOUT_EFFECT = ("agents", "skills", "include_hook_events", "forward_subagent_text", "task_budget")
+WITHOUT_EFFECT = ("agents", "skills", "forward_subagent_text", "task_budget")
 
 
 def check(options: ClaudeAgentOptions) -> None:
@@ -46,6 +46,9 @@ def without_effect(options: ClaudeAgentOptions) -> Iterator[str]:
     for name in WITHOUT_EFFECT:
         if getattr(options, name):
             yield f"toolwright: the option {name} has no effect in this version"
+    for event in options.hooks or ():
+        if not EVENTS[event].happens:
+            yield f"toolwright: hooks[{event!r}] has no effect: this event does not happen in this version"
 
 
 # types: one row per option
@@ -191,10 +194,9 @@ def check_hooks(hooks: object) -> None:
         return
     if not isinstance(hooks, Mapping):
         raise OptionsError(f"hooks must be a dict of event → list of HookMatcher; got {type(hooks).__name__}")
-    known = (*get_args(HookEvent), *OUR_HOOK_EVENTS)
     for event, matchers in hooks.items():
-        if event not in known:
-            raise OptionsError(f"hooks: unknown event {event!r}; known are {', '.join(known)}")
+        if event not in HOOK_EVENTS:
+            raise OptionsError(f"hooks: unknown event {event!r}; known are {', '.join(HOOK_EVENTS)}")
         if not isinstance(matchers, list | tuple) or not all(isinstance(matcher, HookMatcher) for matcher in matchers):
             raise OptionsError(f"hooks[{event!r}] must be a list of HookMatcher")
         if not all(callable(hook) for matcher in matchers for hook in matcher.hooks):

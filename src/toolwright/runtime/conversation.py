@@ -13,7 +13,7 @@ from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.structured_output import StructuredOutput
-from toolwright.runtime.tool_calls import ToolRunner
+from toolwright.runtime.tool_calls import ToolCall, ToolRunner
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.sessions import Journal
 from toolwright.stamps import new_uuid
@@ -57,6 +57,8 @@ class Conversation:
     """Whether each user message is sent back as a frame, so that its sender learns its uuid."""
     history: History = field(default_factory=History)
     used_ids: set[str] = field(default_factory=set)
+    deferred: ToolCall | None = None
+    """A call that a hook put off; the history ends with it, and the next turn begins with it."""
     contexts: list[str] = field(default_factory=list)
     """Texts of hooks that the model is to read with the next prompt."""
     take_news: Callable[[], list[str]] = list
@@ -131,6 +133,15 @@ class Conversation:
         if text:
             first, *rest = self.history
             self.history = History([HistoryMessage(first.role, [text_block(text), *first.content]), *rest])
+
+    def give_up_deferred(self) -> None:
+        """Say of a call that was put off that it was not run, because something else is said now."""
+        call, self.deferred = self.deferred, None
+        if call is not None:
+            text = "This call was put off by a hook and not run: the conversation went on without it."
+            block = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}
+            self.journal.user([block], uuid=new_uuid())
+            self.add_user([block])
 
     def add_assistant(self, content: Sequence[dict[str, Any]]) -> None:
         self.history.append(HistoryMessage("assistant", list(content)))

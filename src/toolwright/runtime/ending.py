@@ -20,12 +20,16 @@ class Ending:
     is_error: bool = False
     api_error_status: int | None = None
     structured_output: Any = None
+    deferred: dict[str, Any] | None = None
+    """The call that a hook put off: id, name and input."""
 
     def fields(self) -> dict[str, Any]:
         """The optional fields of the result frame: absent rather than null."""
         fields: dict[str, Any] = {"result": self.text} if self.subtype == "success" else {"errors": self.errors}
         if self.structured_output is not None:
             fields["structured_output"] = self.structured_output
+        if self.deferred is not None:
+            fields |= {"stop_reason": "tool_deferred", "deferred_tool_use": self.deferred}
         if self.api_error_status is not None:
             fields["api_error_status"] = self.api_error_status
         return fields

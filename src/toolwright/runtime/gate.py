@@ -11,9 +11,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
 from toolwright.hooks import HookOutcome
-from toolwright.permissions import Call, Decision, Place, RuleSet, decide, hidden_paths, suggestions
+from toolwright.permissions import (
+    Call,
+    Decision,
+    Place,
+    RuleSet,
+    decide,
+    hidden_paths,
+    plain_tree,
+    read_command,
+    suggestions,
+)
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.types import (
     CanUseTool,
@@ -93,7 +104,8 @@ class Gate:
 
     def forbids(self, call: Call) -> str | None:
         """Why no answer can let this call through, if none can: what a person changes is held against the deny rules too."""
-        decision = decide(call, rules=self.rules, mode=self.mode, place=self._place())
+        read = replace(call, line=read_command(call.command)) if call.command is not None else call
+        decision = decide(read, rules=self.rules, mode=self.mode, place=self._place())
         return decision.reason if decision.behavior == "deny" else None
 
     def hidden_paths(self) -> Callable[[str], bool] | None:
@@ -103,6 +115,7 @@ class Gate:
     async def authorize(self, call: Call, *, hook: HookOutcome | None, tool_use_id: str) -> Verdict:
         if hook is not None and hook.decision in ("deny", "defer"):
             return Verdict(False, call.input, hook.reason or "A hook denied this call.", source="hook", reason_type="hook")
+        call = await understood(call)
         decision = self.judge(call, hook)
         if decision.behavior == "allow":
             return Verdict(True, call.input, source=decision.reason_type)
@@ -124,6 +137,7 @@ class Gate:
 
         if self._can_use_tool is not None:
             await self._waiting(True)
+            self._hooks.person_is_called(f"Your permission is needed to use {call.name}.", "permission_prompt")
         async with anyio.create_task_group() as group:
             if self._can_use_tool is not None:
                 group.start_soon(ask_person)
@@ -188,6 +202,13 @@ class Gate:
         if refusal is not None:
             raise OptionsError(refusal)
         self.mode = mode
+
+
+async def understood(call: Call) -> Call:
+    """`call` with its command line read. More than plain words need a process for some milliseconds, so a thread waits for it."""
+    if call.command is None or call.line is not None or plain_tree(call.command) is not None:
+        return call
+    return replace(call, line=await anyio.to_thread.run_sync(read_command, call.command))
 
 
 def permission_answer(outcome: HookOutcome | None) -> PermissionResult | None:

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 TRUST_FLAG = "trust-workspace"
 TRUST_VARIABLE = "TOOLWRIGHT_TRUST_WORKSPACE"
 
-GUARDING_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
-"""Hooks of these can forbid something."""
-
 SOURCE_OF: dict[Scope, RuleSource] = {
     "managed": "policySettings",
     "inline": "options",
@@ -92,10 +89,6 @@ def refuse_what_is_not_carried_out(settings: Settings) -> None:
     """A limit that somebody relies on is carried out or refused, never skipped."""
     if settings.sandbox is not None and settings.sandbox.enabled:
         raise OptionsError("settings: sandbox is not supported in this version and must not be ignored; remove it")
-    for hook in settings.hooks_in_force:
-        if hook.event in GUARDING_EVENTS:
-            problem = f"hooks.{hook.event} of settings files are not supported in this version and must not be ignored"
-            raise OptionsError(f"{hook.source}: {problem}; remove it, or set disableAllHooks")
 
 
 # diagnostics
@@ -111,8 +104,6 @@ def notes_on(ground: Ground) -> Iterator[str]:
             yield f"toolwright: settings: additionalDirectories: {named} is not a folder and was left out"
     for key in sorted(settings.said & {"outputStyle", "apiKeyHelper", "mcpServers", "availableModels", "statusLine"}):
         yield f"toolwright: settings: the key {key} has no effect in this version"
-    for hook in settings.hooks_in_force:
-        yield f"toolwright: {hook.source}: hooks.{hook.event} has no effect in this version"
 
 
 # rules

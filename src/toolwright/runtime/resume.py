@@ -10,6 +10,7 @@ from typing import Any
 from toolwright._version import COMPATIBLE_CLI_VERSION
 from toolwright.models.base import History, HistoryMessage
 from toolwright.runtime.ending import failed_to_start
+from toolwright.runtime.tool_calls import ToolCall
 from toolwright.sessions import (
     Journal,
     LoadedMessage,
@@ -39,6 +40,8 @@ class Beginning:
     """Of answers and calls that the transcript holds."""
     files_seen: list[dict[str, Any]] = field(default_factory=list)
     """Versions of files, for the workspace to know again."""
+    deferred: ToolCall | None = None
+    """A call that a hook put off: the history ends with it."""
 
 
 def begin(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Beginning:
@@ -68,8 +71,10 @@ def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str,
     if options.resume_drops_turn is not None:
         check_dropped(transcript.messages[len(messages) :], options.resume_drops_turn)
     journal = open_journal(path, path.stem, cwd, env, last_uuid)
-    history = History(HistoryMessage(each.role, each.content) for each in messages)
-    return Beginning(path.stem, journal, history, "resume", used_ids(transcript), transcript.files_seen_in(messages))
+    seen, put_off = transcript.files_seen_in(messages), transcript.put_off_in(messages)
+    history = History(HistoryMessage(each.role, each.content) for each in (messages[:-1] if put_off else messages))
+    deferred = ToolCall(put_off["id"], put_off["name"], put_off["input"]) if put_off else None
+    return Beginning(path.stem, journal, history, "resume", used_ids(transcript), seen, deferred)
 
 
 def used_ids(transcript: Transcript) -> set[str]:

@@ -181,6 +181,7 @@ class LocalSession:
     def _append_only(self, prompt: Prompt) -> None:
         """A message for the record: the model sees it with the next one."""
         conversation = self.started.conversation
+        conversation.give_up_deferred()
         conversation.journal.user(prompt.content, uuid=prompt.uuid)
         conversation.runner.workspace.mark(prompt.uuid)
         conversation.add_user(prompt.content)
@@ -194,8 +195,10 @@ class LocalSession:
 
     async def _give_back(self) -> None:
         if self.parts is not None:
-            await self.parts.conversation.hooks.session_ends("other")
-            await self.parts.release()
+            try:
+                await self.parts.conversation.hooks.session_ends("other")
+            finally:  # however long a hook takes, nothing stays behind
+                await self.parts.release()
 
 
 def read_prompt(frame: Frame) -> Prompt:

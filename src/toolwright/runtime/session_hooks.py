@@ -68,6 +68,39 @@ class SessionHooks:
             payload = inputs.post_tool_use(scene, call, tool_response=response, duration_ms=duration_ms)
         return await self._run(event, payload, match=tool.name, tool_use_id=tool_use_id)
 
+    async def call_is_denied(self, tool: Tool, tool_input: dict[str, Any], tool_use_id: str, *, reason: str) -> bool:
+        """Rules or mode denied a call; the answer is whether a hook lets the model try again."""
+        if not self._runner.has("PermissionDenied", tool.name):
+            return False
+        payload = inputs.permission_denied(self._scene(), hooked(tool, tool_input, tool_use_id), reason=reason)
+        outcome = await self._run("PermissionDenied", payload, match=tool.name, tool_use_id=tool_use_id)
+        return outcome.specific("retry") is True
+
+    async def batch_ends(self, calls: list[dict[str, Any]]) -> HookOutcome | None:
+        """All calls of one answer have their results; the model has not seen them yet."""
+        if not self._runner.has("PostToolBatch"):
+            return None
+        return await self._run("PostToolBatch", inputs.post_tool_batch(self._scene(), calls))
+
+    async def model_fails(self, error: str, details: str, *, last_text: str) -> None:
+        if self._runner.has("StopFailure", error):
+            payload = inputs.stop_failure(self._scene(), error=error, details=details, last_assistant_message=last_text)
+            await self._run("StopFailure", payload, match=error)
+
+    async def folder_changes(self, old: str, new: str) -> None:
+        if self._runner.has("CwdChanged"):
+            await self._run("CwdChanged", inputs.cwd_changed(self._scene(), old=old, new=new))
+
+    def person_is_called(self, message: str, kind: str) -> None:
+        """Somebody is wanted. The hooks that tell them are not waited for."""
+        if self._runner.has("Notification", kind):
+            payload = inputs.notification(self._scene(), message=message, notification_type=kind)
+            self._runner.start("Notification", payload, match_value=kind)
+
+    async def close(self) -> None:
+        """End the hooks that nobody waits for."""
+        await self._runner.close()
+
     async def permission_is_asked(
         self, name: str, tool_input: dict[str, Any], suggestions: list[PermissionUpdate]
     ) -> HookOutcome | None:

@@ -27,6 +27,7 @@ from toolwright.workspace import Workspace
 MAX_CONCURRENT_READS = 10
 FILE_FIELDS = ("file_path", "notebook_path")
 """The fields of built-in tools that name the file a call is about."""
+TRY_AGAIN = "A hook says that you may try the denied call of {name} again."
 MAX_RESULT_CHARACTERS = 400_000
 """Built-in tools bound their results far below this; it stops a function of the user's from filling the context."""
 
@@ -51,6 +52,8 @@ class Outcome:
     interrupt: bool = False
     halt: str | None = None
     contexts: tuple[str, ...] = ()
+    deferred: bool = False
+    """A hook put the call off: it has no result yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class ToolRunner:
                 await self._run_together(batch, deliver)
             else:
                 for call in batch:
-                    await deliver(call, await self._run_one(call))
+                    await deliver(call, await self._run_one(call, alone=len(calls) == 1))
 
     def is_read_only(self, call: ToolCall) -> bool:
         tool = self.find(call.name)
@@ -109,17 +112,20 @@ class ToolRunner:
             for call in calls:
                 group.start_soon(run, call)
 
-    async def _run_one(self, call: ToolCall) -> Outcome:
-        prepared = await self._prepare(call)
+    async def _run_one(self, call: ToolCall, *, alone: bool = False) -> Outcome:
+        """`alone`: it is the only call of its answer, so a hook may put it off."""
+        prepared = await self._prepare(call, alone=alone)
         if isinstance(prepared, Outcome):
             return prepared
-        started = time.perf_counter()
+        started, folder = time.perf_counter(), self.workspace.cwd
         output = await self._execute(prepared, call.id)
+        if self.workspace.cwd != folder:
+            await self.hooks.folder_changes(folder, self.workspace.cwd)
         return await self._finish(call, prepared, output, duration_ms=int((time.perf_counter() - started) * 1000))
 
     # prepare
 
-    async def _prepare(self, call: ToolCall) -> Prepared | Outcome:
+    async def _prepare(self, call: ToolCall, *, alone: bool) -> Prepared | Outcome:
         tool = self.find(call.name)
         if tool is None:
             offered = ", ".join(sorted(self.toolbox.tools)) or "none"
@@ -127,11 +133,11 @@ class ToolRunner:
         if call.invalid is not None:
             return refused(f"InputValidationError: {tool.name} failed: {call.invalid}")
         try:
-            return await self._authorized(tool, call)
+            return await self._authorized(tool, call, alone=alone)
         except InvalidInput as error:
             return refused(str(error))
 
-    async def _authorized(self, tool: Tool, call: ToolCall) -> Prepared | Outcome:
+    async def _authorized(self, tool: Tool, call: ToolCall, *, alone: bool) -> Prepared | Outcome:
         final_input = judged_input(tool, call.input, self.workspace.cwd)
         parsed = tool.parse(final_input)
         hook = await self.hooks.before_tool(tool, final_input, call.id)
@@ -139,10 +145,13 @@ class ToolRunner:
             final_input = hook.updated_input
             parsed = tool.parse(final_input)
         facts = self._facts(tool, final_input, parsed)
+        if hook is not None and hook.decision == "defer" and alone and self.gate.forbids(facts) is None:
+            return Outcome(ToolOutput(""), deferred=True)
         verdict = await self.gate.authorize(facts, hook=hook, tool_use_id=call.id)
         contexts = hook.additional_context if hook is not None else ()
         if not verdict.allowed:
-            return denied(verdict, contexts, halt=stop_reason(hook))
+            more = await self._after_denial(tool, call, verdict)
+            return denied(verdict, (*contexts, *more), halt=stop_reason(hook))
         if verdict.input is not final_input:
             parsed = tool.parse(verdict.input)
             forbidden = self.gate.forbids(self._facts(tool, verdict.input, parsed))
@@ -152,6 +161,13 @@ class ToolRunner:
             return Outcome(ToolOutput(halt, f"Error: {halt}", is_error=True), halt=halt)
         return Prepared(tool, parsed, verdict.input, contexts)
 
+    async def _after_denial(self, tool: Tool, call: ToolCall, verdict: Verdict) -> tuple[str, ...]:
+        """Tell hooks of a denial that was neither theirs nor a person's."""
+        if verdict.source not in ("policy", "nobody"):
+            return ()
+        again = await self.hooks.call_is_denied(tool, verdict.input, call.id, reason=verdict.message)
+        return (TRY_AGAIN.format(name=call.name),) if again else ()
+
     def _facts(self, tool: Tool, raw: dict[str, Any], parsed: Any) -> Call:
         effects = tool.effects(parsed, self.workspace)
         return Call(
@@ -160,6 +176,7 @@ class ToolRunner:
             reads=effects.reads,
             writes=effects.writes,
             command=effects.command,
+            cwd=effects.cwd,
             hosts=effects.hosts,
             read_only=tool.read_only,
             is_mcp=tool.name.startswith("mcp__"),

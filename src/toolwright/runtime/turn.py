@@ -29,6 +29,7 @@ from toolwright.tools.base import ToolOutput
 
 FALLBACK_KINDS = frozenset({"overloaded", "model_not_found", "server_error", "rate_limit", "connection", "timeout"})
 CONTINUE = "Your answer was cut off by the output limit. Go on exactly where it ended."
+GO_ON = "A hook says that the work is not done yet. Go on."
 INTERRUPTED = "The person interrupted this turn."
 NOT_RUN = "This call was not run: {reason}"
 CUT_SHORT = "This call was interrupted by the person before it was done. Part of its work may have been done."
@@ -99,6 +100,9 @@ class Turn:
         await self.conversation.emit(announce)
         if blocked is not None:
             return blocked
+        put_off = await self._run_deferred()
+        if put_off is not None:
+            return put_off
         self._take_prompt()
         if self.conversation.replay_prompts and not self.prompt.own:
             await self.conversation.emit(self._replayed_prompt())
@@ -232,14 +236,49 @@ class Turn:
         self._rounds += 1
         await self.conversation.runner.run(calls, self._deliver)
         outcomes, self._outcomes = self._outcomes, []
+        if outcomes[-1].deferred:
+            return self._put_off(calls[-1])
+        stopped = await self._batch_ends()
         self._contexts.extend(self.conversation.take_news())
         self._close_results()
-        return await self._after_calls(outcomes)
+        return await self._after_calls(outcomes) or stopped
+
+    async def _run_deferred(self) -> Ending | None:
+        """A call that a hook put off in an earlier turn comes first; its hooks are asked again."""
+        call, self.conversation.deferred = self.conversation.deferred, None
+        return None if call is None else await self._run_calls([call])
+
+    def _put_off(self, call: ToolCall) -> Ending:
+        """Leave a call without a result: the next turn, perhaps of another process, begins with it."""
+        conversation = self.conversation
+        conversation.journal.deferred(call.id)
+        conversation.deferred, self._pending = call, []
+        if self._before_prompt:  # put off once more: the prompt has to wait with it
+            conversation.contexts.append(prompt_text(self.prompt))
+        told = {"id": call.id, "name": call.name, "input": call.input}
+        return Ending(terminal_reason="tool_deferred", text=self._text, deferred=told)
+
+    async def _batch_ends(self) -> Ending | None:
+        """Hooks may look at all results together before the model does, add to them, or end the turn."""
+        told = [
+            {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id, "tool_response": result["content"]}
+            for call in self._pending
+            for result in [self._results[call.id]]
+        ]
+        outcome = await self.conversation.hooks.batch_ends(told)
+        if outcome is None:
+            return None
+        self._contexts.extend(outcome.additional_context)
+        if not (outcome.block or outcome.stop):
+            return None
+        return Ending(terminal_reason="hook_stopped", text=outcome.reason if outcome.block else outcome.stop_reason)
 
     async def _deliver(self, call: ToolCall, outcome: Outcome) -> None:
         """One call's result: into the journal, then to the user."""
         conversation = self.conversation
         self._outcomes.append(outcome)
+        if outcome.deferred:
+            return
         self._contexts.extend(outcome.contexts)
         if outcome.denied:
             denied_input = call.input if outcome.verdict is None else outcome.verdict.input
@@ -323,8 +362,10 @@ class Turn:
             return Ending(terminal_reason="stop_hook_prevented", text=self._text)
         if outcome is not None and outcome.block:
             self._stop_hook_active = True
-            await self._say(outcome.reason)
+            await self._say(outcome.reason or GO_ON)
             return None
+        if outcome is not None:
+            self.conversation.contexts.extend(outcome.additional_context)
         return Ending(text=self._text)
 
     async def _say(self, text: str) -> None:
@@ -341,12 +382,18 @@ class Turn:
     async def _interrupted(self) -> Ending:
         reason = "aborted_tools" if self.phase == "tools" else "aborted_streaming"
         if self._before_prompt:
+            await self._give_up_deferred()
             self._take_prompt()
         await self._keep_partial_answer()
         not_run = NOT_RUN.format(reason="the person interrupted the turn.")
         await self._refuse(self._pending, CUT_SHORT if self.phase == "tools" else not_run)
         await self._say(INTERRUPTED)
         return failed("error_during_execution", reason, INTERRUPTED)
+
+    async def _give_up_deferred(self) -> None:
+        """A call that was put off and not done now stands before the prompt, and needs its result there."""
+        call, self.conversation.deferred = self.conversation.deferred, None
+        await self._refuse(self._pending or ([call] if call else []), CUT_SHORT)
 
     async def _keep_partial_answer(self) -> None:
         """What has come of an unfinished answer stays: its text in the history, its calls refused."""
@@ -374,6 +421,7 @@ class Turn:
         await self._keep_partial_answer()
         await self._refuse(self._pending, NOT_RUN.format(reason="the model's answer broke off."))
         await conversation.emit(notices.api_error(error, conversation.session_id))
+        await conversation.hooks.model_fails(notices.error_name(error), str(error), last_text=self._text)
         ending = Ending(terminal_reason="api_error", text=f"API error: {error}", is_error=True, api_error_status=error.status)
         if error.kind == "prompt_too_long":
             ending.terminal_reason = "prompt_too_long"

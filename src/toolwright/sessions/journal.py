@@ -26,6 +26,9 @@ SYNTHETIC_MODEL = "<synthetic>"
 READ_STATE = "file-read-state"
 """The type of a line that tells which version of a file a call has seen."""
 
+DEFERRED = "deferred-tool-use"
+"""The type of a line that tells of a call which was put off and is to be run when the session goes on."""
+
 Content = str | list[dict[str, Any]]
 
 
@@ -102,6 +105,10 @@ class Journal:
     def read_state(self, tool_use_id: str, **fields: Any) -> None:
         """The version of a file that a call has seen."""
         self.note(READ_STATE, toolUseId=tool_use_id, **fields)
+
+    def deferred(self, tool_use_id: str) -> None:
+        """The call stays without a result on purpose: a later turn is to run it."""
+        self.note(DEFERRED, toolUseId=tool_use_id)
 
     def append_many(self, entries: Iterable[Mapping[str, Any]]) -> None:
         """Entries that are complete already, in one write. The chain goes on from the last of them that is in it."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .history import Block, LoadedMessage, Spoken, valid_history
-from .journal import READ_STATE, SYNTHETIC_MODEL
+from .history import Block, LoadedMessage, Spoken, interrupted_result, valid_history
+from .journal import DEFERRED, READ_STATE, SYNTHETIC_MODEL
 from .lines import is_in_chain, read_lines
 from .private_files import read
 
@@ -34,6 +34,17 @@ class Transcript:
     """The ids of all answers in the file: blocks of one id are one answer, so a new answer must not have one of these."""
     read_states: tuple[dict[str, Any], ...] = ()
     """Versions of files that calls have seen, in the order they were."""
+
+    deferred: frozenset[str] = frozenset()
+    """The ids of calls that were put off."""
+
+    def put_off_in(self, messages: list[LoadedMessage]) -> Block | None:
+        """The call that these messages end with, if it was put off: the last message only stands in for its result."""
+        if len(messages) < 2 or len(messages[-1].content) != 1:
+            return None
+        calls = [block for block in messages[-2].content if block["type"] == "tool_use"]
+        found = next((call for call in calls if call["id"] in self.deferred), None)
+        return found if found is not None and messages[-1].content == [interrupted_result(found["id"])] else None
 
     def files_seen_in(self, messages: list[LoadedMessage]) -> list[dict[str, Any]]:
         """The last version of each file that the calls in these messages have seen."""
@@ -100,6 +111,7 @@ def transcript_of(entries: list[dict[str, Any]], problems: list[str] | None = No
         last_uuid=leaf.entry["uuid"],
         problems=(*problems, *mended),
         message_ids=frozenset(node.message_id for node in nodes.values() if node.message_id),
+        deferred=frozenset(str(entry.get("toolUseId")) for entry in entries if entry.get("type") == DEFERRED),
         read_states=tuple(entry for entry in entries if is_read_state(entry)),
     )
 
