@@ -89,6 +89,12 @@ def test_an_empty_allowlist_denies_everything() -> None:
     assert DomainPolicy.parse([], ["evil.test"]).verdict("example.com", 443) == "deny"
 
 
+def test_with_an_empty_allowlist_one_may_choose_to_be_asked() -> None:
+    assert DomainPolicy.parse([], ["evil.test"], asks_if_empty=True).verdict("example.com", 443) == "ask"
+    assert DomainPolicy.parse([], ["evil.test"], asks_if_empty=True).verdict("evil.test", 443) == "deny"
+    assert DomainPolicy.parse([], strict=True, asks_if_empty=True).verdict("example.com", 443) == "deny"
+
+
 def test_an_unknown_host_is_asked_about_unless_the_list_is_strict() -> None:
     assert DomainPolicy.parse(["a.example"]).verdict("b.example", 443) == "ask"
     assert DomainPolicy.parse(["a.example"], strict=True).verdict("b.example", 443) == "deny"

@@ -205,8 +205,8 @@ async def test_an_unstarted_way_out_holds_nothing_and_a_closed_one_neither() -> 
 
 async def test_a_command_line_without_its_own_empty_network_is_not_taken() -> None:
     network = await make_network()
-    with network.listener, pytest.raises(ValueError, match="not in list"):
-        network.entering(["bwrap", "--ro-bind", "/", "/", "--", "true"])
+    with network.listener, pytest.raises(ValueError, match="no --unshare-net"):
+        network.entering(["bwrap", "--ro-bind", "/", "/", "--", "echo", "--unshare-net"])
     network.close()
 
 

@@ -59,24 +59,30 @@ class DomainRule:
 
 @dataclass(frozen=True, slots=True)
 class DomainPolicy:
-    """Deny wins over allow. Without a single allow rule everything is denied; otherwise unknown hosts are asked about."""
+    """Deny wins over allow. Unknown hosts are asked about, but without a single allow rule everything is denied."""
 
     allowed: tuple[DomainRule, ...] = ()
     denied: tuple[DomainRule, ...] = ()
     strict: bool = False
     """Deny unknown hosts instead of asking."""
+    asks_if_empty: bool = False
+    """Ask about every host even if no rule allows one."""
 
     @classmethod
-    def parse(cls, allowed: Iterable[str] = (), denied: Iterable[str] = (), *, strict: bool = False) -> Self:
+    def parse(
+        cls, allowed: Iterable[str] = (), denied: Iterable[str] = (), *, strict: bool = False, asks_if_empty: bool = False
+    ) -> Self:
+        """Read the rules. Raises `BadDomainRule`."""
         return cls(
             tuple(DomainRule.parse(rule, allows=True) for rule in allowed),
             tuple(DomainRule.parse(rule, allows=False) for rule in denied),
             strict,
+            asks_if_empty,
         )
 
     def verdict(self, host: str, port: int) -> Verdict:
         """What the rules say about a cleaned host."""
-        if any(rule.covers(host, port) for rule in self.denied) or not self.allowed:
+        if any(rule.covers(host, port) for rule in self.denied) or not (self.allowed or self.asks_if_empty):
             return "deny"
         if any(rule.covers(host, port) for rule in self.allowed):
             return "allow"

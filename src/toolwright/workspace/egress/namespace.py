@@ -39,19 +39,26 @@ class PrivateNetwork:
     def entering(self, sandbox: Sequence[str]) -> list[str]:
         """The command line that starts a bubblewrap command line inside this network instead of in an empty one.
 
-        It takes out `--unshare-net`, which has to be there: who forgets to call this gets no network, never the whole one.
+        It takes out `--unshare-net`, which has to be there (not in a file of `--args`): who forgets to call this gets no
+        network, never the whole one. Raises `ValueError` if it is not.
         """
         user, network = self.descriptors
-        arguments = list(sandbox)
-        arguments.remove("--unshare-net")
         enter = [self._nsenter, f"--user=/proc/self/fd/{user}", f"--net=/proc/self/fd/{network}", "--preserve-credentials"]
-        return [*enter, "--", *_CLOSING_SHELL, f'exec "$@" {user}<&- {network}<&-', "bash", *arguments]
+        return [*enter, "--", *_CLOSING_SHELL, f'exec "$@" {user}<&- {network}<&-', "bash", *_sharing_network(sandbox)]
 
     def close(self) -> None:
         """Let go of the namespaces; the kernel removes them with the last process inside. The listener is its server's."""
         for descriptor in self.descriptors:
             os.close(descriptor)
         self.descriptors = (-1, -1)
+
+
+def _sharing_network(sandbox: Sequence[str]) -> list[str]:
+    end = sandbox.index("--")
+    options = [option for option in sandbox[:end] if option != "--unshare-net"]
+    if len(options) == end:
+        raise ValueError("The sandbox's command line has no --unshare-net among its options.")
+    return [*options, *sandbox[end:]]
 
 
 async def make_network(*, uid: int | None = None, gid: int | None = None, port: int = PROXY_PORT) -> PrivateNetwork:

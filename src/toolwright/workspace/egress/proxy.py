@@ -127,6 +127,7 @@ async def _next_connection(listener: socket.socket) -> socket.socket:
     while True:
         try:
             connected, _ = listener.accept()
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connected
         except BlockingIOError:
             await anyio.wait_readable(listener)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _REFUSALS_KEPT = 200
+_MOST_IN_WORDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +46,14 @@ class Traffic:
 
     def count_received(self, count: int) -> None:
         self.bytes_received += count
+
+
+def in_words(refusals: Sequence[Refusal]) -> str | None:
+    """What to tell a model after a command: many clients show nothing of a refused tunnel but its number, 403."""
+    reasons = list(dict.fromkeys(refusal.reason for refusal in refusals))
+    if not reasons:
+        return None
+    more = len(reasons) - _MOST_IN_WORDS
+    told = "\n".join(f"- {reason}" for reason in reasons[:_MOST_IN_WORDS])
+    rest = f"\n- and {more} more" if more > 0 else ""
+    return f"While this command ran, the sandbox refused connections:\n{told}{rest}"
