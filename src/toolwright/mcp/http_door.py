@@ -24,6 +24,8 @@ SILENCE_SECONDS = 28 * 3600.0
 """The longest silence in the middle of an answer. What bounds a call is the call's own timeout."""
 CONNECT_SECONDS = 30.0
 _SHOWN_BODY = 300
+_FINISH_SECONDS = 0.02
+"""How long the end of an answer may take after all that matters of it: then the connection can be used again."""
 
 
 class HttpDoor:
@@ -53,6 +55,8 @@ class HttpDoor:
         answer = await self._begun(method, headers, body=body, target=self.target if target is None else target)
         try:
             yield answer
+            if method == "POST":
+                await answer.finish(_FINISH_SECONDS)
         finally:
             await answer.aclose()
 

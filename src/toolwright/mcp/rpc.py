@@ -112,7 +112,7 @@ async def _list_tools(server: ToolServer, params: dict[str, Any]) -> dict[str, A
 
 def _described(tool: ServedTool) -> dict[str, Any]:
     described = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
-    optional = {"annotations": tool.annotations, "_meta": tool.meta}
+    optional = {"annotations": tool.annotations, "_meta": tool.meta, "outputSchema": tool.output_schema}
     return described | {key: value for key, value in optional.items() if value}
 
 

@@ -7,16 +7,16 @@ do not fit, an exception, a return value that is no result) is an error result; 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from toolwright.mcp.annotations import protocol_annotations
 from toolwright.mcp.base import ServedTool, ToolServer
-from toolwright.mcp.functions import InvalidArguments, call, converted_to
-from toolwright.mcp.results import CallResult, MalformedResult, call_result, error_result
-from toolwright.mcp.schema import has_fields, input_schema_of, is_typed_dict
+from toolwright.mcp.functions import InvalidArguments
+from toolwright.mcp.registered import Entry, InvalidOutput, RegisteredTool
+from toolwright.mcp.results import CallResult, MalformedResult, error_result
 from toolwright.mcp.tool import SdkMcpTool, as_tool
-from toolwright.mcp.validation import InputValidator, InvalidSchema
+from toolwright.mcp.validation import InvalidSchema
 
 if TYPE_CHECKING:
     from toolwright.types import McpSdkServerConfig
@@ -37,13 +37,25 @@ def create_sdk_mcp_server(
 def tool_server_of(name: str, config: Mapping[str, Any]) -> ToolServer:
     """The server inside an `{"type": "sdk", ...}` entry of `mcp_servers`. Raises TypeError if we cannot call it."""
     instance = config.get("instance")
+    if (server := _of_mcp_package(instance)) is not None:
+        from toolwright.mcp.instances import instance_server  # only who brings such an object needs it
+
+        return instance_server(name, server)
     parts = (getattr(instance, "list_tools", None), getattr(instance, "call_tool", None))
     if not all(inspect.iscoroutinefunction(part) for part in parts):
         raise TypeError(
-            f"mcp_servers[{name!r}]: 'instance' must be what create_sdk_mcp_server made, or an object with async list_tools() "
-            f"and call_tool(), not {type(instance).__name__}"
+            f"mcp_servers[{name!r}]: 'instance' must be what create_sdk_mcp_server made, a server of the mcp package, or an "
+            f"object with async list_tools() and call_tool(), not {type(instance).__name__}"
         )
     return cast("ToolServer", instance)
+
+
+def _of_mcp_package(instance: Any) -> Any | None:
+    if "mcp" not in sys.modules:
+        return None
+    from toolwright.mcp.instances import low_level_server
+
+    return low_level_server(instance)
 
 
 class InProcessServer:
@@ -54,15 +66,64 @@ class InProcessServer:
             raise TypeError(f"a server's name must be a string that is not empty, not {name!r}")
         self.name = name
         self.version = version
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, Entry] = {}
         self._made: dict[str, Any] = {}
+        self._listeners: list[Callable[[], None]] = []
         for given in tools:
             self._add(as_tool(given))
 
-    def _add(self, tool: SdkMcpTool[Any]) -> None:
+    def _add(self, tool: SdkMcpTool[Any]) -> Entry:
         if tool.name in self._entries:
             raise ValueError(f"server {self.name!r} has two tools named {tool.name!r}; rename one of them")
-        self._entries[tool.name] = _Entry(tool)
+        entry = self._entries[tool.name] = Entry(tool)
+        return entry
+
+    # changing it while it runs
+
+    def register(self, tool: SdkMcpTool[Any] | Callable[..., Any]) -> RegisteredTool:
+        """Add a tool. The handle that comes back enables, disables, updates and removes it."""
+        entry = self._add(as_tool(tool))
+        self.changed()
+        return RegisteredTool(self, entry)
+
+    def registered(self, name: str) -> RegisteredTool:
+        """The handle of a tool that is there. Raises KeyError."""
+        return RegisteredTool(self, self._entries[name])
+
+    def replace(self, entry: Entry, tool: SdkMcpTool[Any]) -> Entry:
+        """For the handle: put `tool` where `entry` was, in the same place of the list."""
+        self.expect(entry)
+        if tool.name != entry.tool.name and tool.name in self._entries:
+            raise ValueError(f"server {self.name!r} already has a tool named {tool.name!r}")
+        made = Entry(tool, enabled=entry.enabled)
+        self._entries = {
+            (tool.name if other is entry else name): (made if other is entry else other)
+            for name, other in self._entries.items()
+        }
+        self.changed()
+        return made
+
+    def remove(self, entry: Entry) -> None:
+        """For the handle: take the tool away."""
+        self.expect(entry)
+        del self._entries[entry.tool.name]
+        self.changed()
+
+    def expect(self, entry: Entry) -> None:
+        if self._entries.get(entry.tool.name) is not entry:
+            raise ValueError(f"the tool {entry.tool.name!r} is no longer on server {self.name!r}")
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` whenever the list of tools changes; what comes back ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    def changed(self) -> None:
+        self._made.clear()
+        for listener in tuple(self._listeners):
+            listener()
+
+    # serving
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """What `make` makes of this server, made once for all sessions that use it."""
@@ -73,7 +134,7 @@ class InProcessServer:
 
     @property
     def tools(self) -> list[ServedTool]:
-        return [entry.served for entry in self._entries.values()]
+        return [entry.served for entry in self._entries.values() if entry.enabled]
 
     async def list_tools(self) -> list[ServedTool]:
         return self.tools
@@ -81,41 +142,22 @@ class InProcessServer:
     async def call_tool(self, name: str, arguments: dict[str, Any], *, tool_use_id: str = "") -> CallResult:
         entry = self._entries.get(name)
         if entry is None:
-            return error_result(f"Unknown tool: {name}. This server has: {', '.join(self._entries) or 'no tools'}.")
+            names = ", ".join(tool.name for tool in self.tools) or "no tools"
+            return error_result(f"Unknown tool: {name}. This server has: {names}.")
+        if not entry.enabled:
+            return error_result(f"Tool {name} is disabled.")
         try:
             return await entry.call(arguments)
         except InvalidArguments as error:
             return error_result(f"Input validation error: {error}")
         except InvalidSchema as error:
             return error_result(f"The tool {name} cannot be called: its input schema is not valid JSON Schema: {error}")
+        except InvalidOutput as error:
+            return error_result(f"Output validation error: the tool {name} ran, but its result does not fit: {error}")
         except MalformedResult as error:
             return error_result(f"The tool {name} ran, but gave no usable result: {error}.")
         except Exception as error:  # noqa: BLE001 — the boundary to the user's handler: its failure is a result
             return error_result(_message_of(error))
-
-
-class _Entry:
-    """One tool of a server: its description as served, and the way to its handler."""
-
-    __slots__ = ("_handler", "_input_class", "_validator", "served")
-
-    def __init__(self, tool: SdkMcpTool[Any]) -> None:
-        try:
-            schema = input_schema_of(tool.input_schema)
-        except TypeError as error:
-            raise TypeError(f"tool {tool.name!r}: {error}") from None
-        annotations, meta = protocol_annotations(tool.annotations)
-        self.served = ServedTool(tool.name, tool.description, schema, annotations, meta)
-        self._handler = tool.handler
-        self._validator = InputValidator(schema)
-        declared = tool.input_schema
-        self._input_class = declared if has_fields(declared) and not is_typed_dict(declared) else None
-
-    async def call(self, arguments: dict[str, Any]) -> CallResult:
-        if problem := self._validator.problem(arguments):
-            raise InvalidArguments(problem)
-        given: Any = arguments if self._input_class is None else converted_to(self._input_class, arguments)
-        return call_result(await call(self._handler, given))
 
 
 def _message_of(error: Exception) -> str:

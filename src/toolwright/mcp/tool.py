@@ -27,6 +27,8 @@ class SdkMcpTool(Generic[T]):
     input_schema: type[T] | dict[str, Any]
     handler: Callable[[T], Awaitable[dict[str, Any]]]
     annotations: ToolAnnotations | None = None
+    output_schema: dict[str, Any] | None = None
+    """A JSON Schema that the result's `structuredContent` must fit."""
 
 
 @dataclass
