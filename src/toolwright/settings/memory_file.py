@@ -36,11 +36,14 @@ def open_memory(path: str) -> MemoryFile:
         descriptor = os.open(real, _LOOK)
     except OSError as error:
         raise NotMemory(error.strerror or str(error)) from None
-    with open(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise NotMemory("it is not a regular file")
-        data = file.read(LARGEST + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(LARGEST + 1)
+    finally:
+        os.close(descriptor)
     if b"\0" in data:
         raise NotMemory("it is not a text file")
     text = data[:LARGEST].decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")

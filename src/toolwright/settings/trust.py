@@ -81,11 +81,14 @@ class TrustStore:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
             return {}
-        with open(descriptor, encoding="utf-8", errors="surrogateescape") as file:
+        try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
                 raise ValueError("it is not a file that only its owner can write")
-            return _folders(json.load(file))
+            with open(descriptor, encoding="utf-8", errors="surrogateescape", closefd=False) as file:
+                return _folders(json.load(file))
+        finally:
+            os.close(descriptor)
 
 
 def _folders(value: Any) -> dict[str, str]:
