@@ -41,13 +41,10 @@ class Bounds:
         """The descriptors that those words use."""
         return () if self.group is None else (self.group.door,)
 
-    def admit(self, pid: int) -> None:
-        """For a command that nobody waits for: see that its group is there when it wants to enter."""
-        if self.group is not None:
-            self.group.admit(pid)
-
     def explain(self, exit_code: int, output: str) -> str | None:
         """Which limit a command ran into, if any."""
+        if exit_code == 0 and (self.group is None or not self.group.limits_memory):
+            return None  # the usual case: nothing to look up
         return explain_limit(exit_code, output, self.limits, events=None if self.group is None else self.group.events())
 
     @property

@@ -11,7 +11,8 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -21,8 +22,11 @@ from toolwright.workspace.leftovers import Owner
 from toolwright.workspace.limit_notices import GroupEvents
 
 _KIND = "toolwright"
+_DOORS = {1: "tasks", 2: "cgroup.procs"}
+"""bash has one thread, so both mean the same; by "tasks" the kernel lets it in without halting all forks of the machine."""
 _FEWEST = 2
 """bash and one command: with less, nothing runs at all."""
+_LOOKS = 2
 _TRIES = 200
 _PAUSE = 0.001
 _swept: set[str] = set()
@@ -43,11 +47,6 @@ class CommandGroup:
             f"{{ builtin echo 'The limits for commands could not be set: nothing was run.' >&2; exit {UNSET_EXIT_CODE}; }}"
         )
         return f"builtin echo 0 >&{self.door} || {refusal}; exec {self.door}>&-; "
-
-    def admit(self, pid: int) -> None:
-        """Put a process in from here: as long as it lives, the group cannot be removed before it comes in by itself."""
-        with suppress(OSError):  # it has ended
-            os.write(self.door, str(pid).encode())
 
     def members(self) -> set[int]:
         """The processes in it now."""
@@ -74,11 +73,12 @@ class CommandGroup:
 class CommandGroups:
     """The groups of one session. Those of commands that left something running are kept until it has ended."""
 
-    __slots__ = ("_kept", "_limits")
+    __slots__ = ("_awaited", "_kept", "_limits")
 
     def __init__(self, limits: ChildLimits) -> None:
         self._limits = limits
-        self._kept: list[CommandGroup] = []
+        self._kept: deque[CommandGroup] = deque()
+        self._awaited: dict[str, Callable[[], bool]] = {}
 
     @contextmanager
     def one(self) -> Iterator[CommandGroup | None]:
@@ -89,14 +89,35 @@ class CommandGroups:
         finally:
             if group is not None:
                 group.shut()
-                self._kept.append(group)
-                self._kept = [kept for kept in self._kept if not kept.remove()]
+                self._remove_some(group)
+
+    def keep_while(self, group: CommandGroup | None, running: Callable[[], bool]) -> None:
+        """Do not remove a group as long as the command that it was made for runs: it may not have entered yet."""
+        if group is not None:
+            self._awaited[group.path] = running
+
+    def _remove_some(self, last: CommandGroup) -> None:
+        """The last one, if nothing is left in it, and a few of the old: with very many, looking at all each time would cost."""
+        if not self._is_removed(last):
+            self._kept.append(last)
+        for _ in range(min(_LOOKS, len(self._kept))):
+            kept = self._kept.popleft()
+            if not self._is_removed(kept):
+                self._kept.append(kept)
+
+    def _is_removed(self, group: CommandGroup) -> bool:
+        running = self._awaited.get(group.path)
+        if running is not None and running():
+            return False
+        self._awaited.pop(group.path, None)
+        return group.remove()
 
     def close(self) -> None:
         """End what is still in any of the groups, and remove them. Blocks for a moment. What stays, the next process sweeps."""
         for group in self._kept:
             _end(group.path)
-        self._kept = []
+        self._kept.clear()
+        self._awaited.clear()
 
 
 def make_group(limits: ChildLimits, place: Place | None = None) -> CommandGroup | None:
@@ -109,7 +130,7 @@ def make_group(limits: ChildLimits, place: Place | None = None) -> CommandGroup 
     try:
         os.mkdir(path)
         _set_limits(path, limits, place)
-        door = os.open(f"{path}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+        door = os.open(f"{path}/{_DOORS[place.version]}", os.O_WRONLY | os.O_CLOEXEC)
     except OSError as error:
         with suppress(OSError):
             os.rmdir(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SERVER_NAMES = frozenset({"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"})
@@ -73,8 +74,12 @@ def may_be_given(name: str) -> bool:
     return not (_OURS_ALONE.match(name) or name.startswith(_FUNCTION))
 
 
+@lru_cache(maxsize=256)
 def looks_secret(value: str) -> bool:
-    """Whether a value has the shape of a key, a token or an address with a password in it."""
+    """Whether a value has the shape of a key, a token or an address with a password in it.
+
+    Remembered, since every command asks for the same values, which this process holds in its environment anyway.
+    """
     return bool(_SECRET_VALUE.search(value) or _OPAQUE.search(value))
 
 

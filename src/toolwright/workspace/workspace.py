@@ -295,8 +295,8 @@ class Workspace:
         """
         with self._surroundings(cwd) as surroundings:
             shell = await self._shells_to_be().start(command, surroundings, description=description, call=call)
-            if surroundings.bounds is not None:
-                surroundings.bounds.admit(shell.launched.process.pid)
+            if self._groups is not None and surroundings.bounds is not None:
+                self._groups.keep_while(surroundings.bounds.group, lambda: shell.running)
             return shell
 
     def shell(self, shell_id: str) -> BackgroundShell:
