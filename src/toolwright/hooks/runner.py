@@ -189,7 +189,7 @@ class HookRunner:
             answer = read_answer(occasion.event, reply.output)
             if reply.problem:
                 self._tell(hook, occasion.event, reply.problem, blocks=False)
-            return answer, reply, "error" if reply.problem else "success"
+            return answer, reply, "error" if reply.problem or reply.exit_code else "success"
         except Exception as error:  # noqa: BLE001 — a hook is foreign code; its failure is an answer, not ours
             late = isinstance(error, TimeoutError) and scope.cancelled_caught
             problem = f"did not answer within {hook.timeout:g} s" if late else f"failed: {type(error).__name__}: {error}"
