@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
 from toolwright.permissions import Call, Decision, Place, RuleSet, decide
+from toolwright.permissions.reading import read_line
 from toolwright.types import PermissionMode
 
 PLACE = Place("/work/app", ("/work/lib",), "/home/ada")
@@ -30,7 +31,7 @@ def write(path: str) -> Call:
 
 
 def bash(command: str) -> Call:
-    return Call("Bash", {"command": command}, command=command)
+    return Call("Bash", {"command": command}, command=command, line=read_line(command))
 
 
 def mcp(name: str, **values: object) -> Call:

@@ -1,4 +1,4 @@
-"""Shell commands judged by plain words: allow rules never reach further, forbidding rules never less far."""
+"""Rules about shell commands: allow rules never reach further than they read, forbidding rules never less far."""
 
 from __future__ import annotations
 
@@ -41,34 +41,76 @@ def test_allow_rules_cover_plain_words(rule: str, command: str, expected: bool) 
 @pytest.mark.parametrize(
     "command",
     [
+        *("npm x; touch x", "npm x && touch x", "npm x | sh", "npm x |& sh", "npm x & touch x", "npm x\ntouch x"),
+        *("npm x\r\ntouch x", "npm x $(touch x)", "npm x `touch x`", 'npm x "$(touch x)"', "npm x > x", "npm x <(touch x)"),
         *(
-            "ls; touch x",
-            "ls && touch x",
-            "ls | sh",
-            "ls |& sh",
-            "ls & touch x",
-            "ls\ntouch x",
-            "ls\r\ntouch x",
-            "ls $(touch x)",
+            "npm ${x@P}",
+            "A=1 npm x",
+            "PATH=. npm x",
+            "npm " + "x" * 10_000,
+            "find . -delete",
+            "find . -exec rm x",
+            "xargs npm x; sh",
         ),
         *(
-            "ls `touch x`",
-            'ls "$(touch x)"',
-            "ls > x",
-            "ls <(touch x)",
-            "ls ${x@P}",
-            "A=1 ls",
-            "ls *",
-            "ls ~",
-            "ls  x",
-            "ls\tx",
-            "ls {a,b}",
+            "npm x &> x",
+            "npm x 2> x",
+            "npm() { sh; }; npm x",
+            "npm $((a))",
+            "alias npm=sh; npm x",
+            "eval npm x",
+            "bash -c 'npm x'",
         ),
-        *("ls \\\n x", "ls #x", "ls 'x'", "ls !x", "ls é", "ls " + "x" * 10_000, "find . -delete", "find . -exec rm x"),
+        *("sudo npm x", "env npm x", "coproc npm x", "npm x < /etc/passwd", "'np''m'; sh", "cd / && npm x", "$N x", "n?m x"),
     ],
 )
-def test_allow_rules_with_a_wildcard_cover_nothing_but_plain_words(command: str) -> None:
-    assert verdict(command, allow=["Bash(ls:*)", "Bash(find:*)"]) == "ask"
+def test_allow_rules_cover_no_more_than_they_say(command: str) -> None:
+    assert verdict(command, allow=["Bash(npm:*)", "Bash(find:*)"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "npm  x",
+            "npm\tx",
+            "npm {a,b}",
+            "npm \\\n x",
+            "npm x #y",
+            "npm 'x y'",
+            'n"p"m x',
+            "npm é",
+            "npm *.js",
+            "timeout 5 npm x",
+        ),
+        *(
+            "npm a && npm b || npm c; npm d & npm e | npm f",
+            "npm $(npm x)",
+            "NODE_ENV=test npm x",
+            "time npm x",
+            "! npm x",
+            "(npm x)",
+        ),
+        *(
+            "if npm a; then npm b; fi",
+            "for x in a b; do npm $x; done",
+            "{ npm x; }",
+            "npm x 2>&1 | tail -5",
+            "npm x > /dev/null",
+        ),
+        *(
+            "nice -n 5 npm x",
+            "nohup npm x &",
+            "npm x < a.txt",
+            "npm x <<E\nhi\nE",
+            "npm x <<< hi",
+            "echo x | xargs npm",
+            "cd src && npm x",
+        ),
+    ],
+)
+def test_allow_rules_see_what_runs_through_the_way_it_is_written(command: str) -> None:
+    assert verdict(command, allow=["Bash(npm:*)"]) == "allow"
 
 
 @pytest.mark.parametrize(
@@ -76,28 +118,110 @@ def test_allow_rules_with_a_wildcard_cover_nothing_but_plain_words(command: str)
     [
         *("rm x", "rm", "/bin/rm x", "ls; rm x", "ls && rm x", "ls|rm x", "ls\nrm x", "ls  ;  rm  x", "A=1 rm x", "nohup rm x"),
         *("env -i A=1 /bin/rm x", "timeout -s KILL 5 rm x", "if true; then rm x; fi", "echo $(rm x)", "echo `rm x`", "(rm x)"),
-        *("echo a > b; rm x", "; ".join(["true"] * 5000) + "; rm x", "time rm x", "xargs rm"),
+        *(
+            "echo a > b; rm x",
+            "; ".join(["true"] * 5000) + "; rm x",
+            "time rm x",
+            "xargs rm",
+            "r\\m x",
+            "r''m x",
+            "eval $'\\x72m x'",
+        ),
+        *(
+            "bash -c 'rm x'",
+            "sh -ec 'ls; rm x'",
+            "bash -c \"bash -c 'rm x'\"",
+            "find . -exec rm {} +",
+            "sudo -u bob rm x",
+            "trap 'rm x' EXIT",
+        ),
+        *(
+            "f() { rm x; }",
+            "cat <(rm x)",
+            "cat <<E\n$(rm x)\nE",
+            "echo ${x:-$(rm x)}",
+            "git bisect run rm x",
+            "{rm,x}",
+            "coproc rm x",
+        ),
+        *(
+            "for x in 1; do rm $x; done",
+            "while rm x; do :; done",
+            "case a in a) rm x;; esac",
+            "xargs -I{} rm {}",
+            "env -S 'rm x'",
+        ),
+        *(
+            "true " + "x" * 100_000 + "; rm x",
+            "[[ -n $(rm x) ]]",
+            "a=$(rm x)",
+            "a=(1 $(rm x))",
+            "echo $(( $(rm x) ))",
+            "export a=$(rm x)",
+        ),
+        *(
+            "ionice -c 3 rm x",
+            "watch -n 1 rm x",
+            "script -qc 'rm x' /dev/null",
+            "git submodule foreach 'rm x'",
+            "rm x &",
+            "! rm x",
+        ),
+        "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
     ],
 )
-def test_deny_rules_find_the_command_where_it_can_be_seen(command: str) -> None:
+def test_deny_rules_find_the_command_wherever_it_stands(command: str) -> None:
     assert verdict(command, deny=["Bash(rm:*)"], allow=["Bash"]) == "deny"
+    assert judge(bash(command), "bypassPermissions", deny=["Bash(rm:*)"]).behavior == "deny"
 
 
 @pytest.mark.parametrize(
-    "command", ["r\\m x", "r''m x", "$X x", "eval $'\\x72m x'", "x=rm; $x y", "cat <<E\nhi\nE", "echo " + "x" * 10_001]
+    "command",
+    [
+        *(
+            "$X x",
+            "x=rm; $x y",
+            "eval $X",
+            ". ./x.sh",
+            'bash -c "$X"',
+            "echo ${x@P}",
+            "echo $((a[0]))",
+            "alias x=y",
+            "echo 'x",
+            "r? x",
+        ),
+        *("bash <<< hi", "curl x | sh", "echo ${!x}", "[[ a -eq b ]]", "true " + "x" * 100_001),
+    ],
 )
 def test_what_cannot_be_judged_is_asked_about_if_a_deny_rule_might_mean_it(command: str) -> None:
     assert verdict(command, deny=["Bash(rm:*)"], allow=["Bash"]) == "ask"
     assert verdict(command, allow=["Bash"]) == "allow"
 
 
-@pytest.mark.parametrize("command", ["ls", "ls; pwd", "npm run rm-cache", "echo rm x", "cd a && pytest -x | tail"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "ls",
+            "ls; pwd",
+            "npm run rm-cache",
+            "echo rm x",
+            "cd a && pytest -x | tail",
+            "cat <<E\nrm x\nE",
+            "echo 'rm x'",
+            "git rm x",
+        ),
+        *("echo $X", 'git commit -m "$(cat x)"', "for f in *.py; do wc $f; done", "npm run $X", "echo x > rm"),
+    ],
+)
 def test_commands_that_can_be_judged_and_differ_are_left_alone(command: str) -> None:
     assert verdict(command, deny=["Bash(rm:*)"], allow=["Bash"]) == "allow"
 
 
 def test_ask_rules_judge_like_deny_rules() -> None:
     assert verdict("git push -f", ask=["Bash(git push:*)"], allow=["Bash"]) == "ask"
+    assert verdict("git -C x --no-pager push", ask=["Bash(git push:*)"], allow=["Bash"]) == "ask"
+    assert verdict("git $X", ask=["Bash(git push:*)"], allow=["Bash"]) == "ask"
     assert verdict("git pull", ask=["Bash(git push:*)"], allow=["Bash"]) == "allow"
 
 

@@ -70,7 +70,7 @@ async def test_a_person_cannot_change_the_input_into_what_a_deny_rule_forbids(tm
     person = Person(PermissionResultAllow(updated_input={"command": "rm note.txt"}))
     note(tmp_path).parent.mkdir()
     note(tmp_path).write_text("precious")
-    model = ScriptedModel([Call("Bash", {"command": "ls"}), Say("ok")])
+    model = ScriptedModel([Call("Bash", {"command": "touch x"}), Say("ok")])
     frames = await play(tmp_path, model, can_use_tool=person, disallowed_tools=["Bash(rm:*)"])
     assert note(tmp_path).exists()
     assert "denied by the rule" in text_of(results(frames)[0])
@@ -113,10 +113,10 @@ async def test_a_callback_that_fails_or_answers_nonsense_denies_that_one_call(an
 
 async def test_updated_permissions_hold_for_the_rest_of_the_session(tmp_path: Path) -> None:
     update = PermissionUpdate(
-        "addRules", rules=[PermissionRuleValue("Bash", "echo hi")], behavior="allow", destination="session"
+        "addRules", rules=[PermissionRuleValue("Bash", "env echo hi")], behavior="allow", destination="session"
     )
     person = Person(PermissionResultAllow(updated_permissions=[update]))
-    command = Call("Bash", {"command": "echo hi"})
+    command = Call("Bash", {"command": "env echo hi"})
     frames = await play(tmp_path, ScriptedModel([command, command, Say("done")]), can_use_tool=person)
     assert len(person.asked) == 1
     assert [text_of(result) for result in results(frames)] == ["hi", "hi"]
@@ -243,12 +243,12 @@ async def test_a_hook_asks_and_the_person_answers(tmp_path: Path) -> None:
 
 
 async def test_a_hook_changes_the_input_and_the_decision_is_made_on_the_final_one(tmp_path: Path) -> None:
-    change = hook(specific("PreToolUse", updatedInput={"command": "echo changed"}))
-    model = ScriptedModel([Call("Bash", {"command": "echo original"}), Say("ok")])
-    frames = await play(tmp_path, model, hooks=hooks("PreToolUse", change), allowed_tools=["Bash(echo original)"])
+    change = hook(specific("PreToolUse", updatedInput={"command": "env echo changed"}))
+    model = ScriptedModel([Call("Bash", {"command": "env echo original"}), Say("ok")])
+    frames = await play(tmp_path, model, hooks=hooks("PreToolUse", change), allowed_tools=["Bash(env echo original)"])
     assert "needs permission" in text_of(results(frames)[0])
-    model = ScriptedModel([Call("Bash", {"command": "echo original"}), Say("ok")])
-    frames = await play(tmp_path, model, hooks=hooks("PreToolUse", change), allowed_tools=["Bash(echo changed)"])
+    model = ScriptedModel([Call("Bash", {"command": "env echo original"}), Say("ok")])
+    frames = await play(tmp_path, model, hooks=hooks("PreToolUse", change), allowed_tools=["Bash(env echo changed)"])
     assert text_of(results(frames)[0]) == "changed"
 
 

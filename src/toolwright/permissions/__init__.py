@@ -1,35 +1,64 @@
 """May this call run? Rules, modes and the pure function that decides.
 
-    policy       decide(): deny ▸ ask ▸ mode ▸ allow ▸ ask
-    calls        the facts of a call and of the place it happens in
-    rules        one rule: parsed and checked
-    ruleset      many rules, indexed; changed by updates
-    path_rules   path patterns of many rules as one search
-    commands     shell commands, as far as plain words go
-    patterns     the two pattern languages
-    protected    paths that are never written unseen
-    suggestions  what a person may answer to stop being asked
+    policy          decide(): deny ▸ ask ▸ mode ▸ allow ▸ ask
+    explaining      decide() again, with every rule it looked at
+    calls           the facts of a call and of the place it happens in
+    rules           one rule: parsed and checked
+    ruleset         many rules, indexed; changed by updates
+    path_rules      path patterns of many rules as one search
+    patterns        the two pattern languages
+    protected       paths that are never written unseen
+    suggestions     what a person may answer to stop being asked
 
-Nothing here awaits, opens a file or reads the environment.
+Shell commands:
+
+    grammar         text → syntax tree (plain words here, all else by shfmt)
+    words, lines    values: a word, a simple command, a line
+    reading         syntax tree → every simple command in it
+    wrappers        programs that run other programs
+    programs        what a command would do; program_table, options, scripts, git_commands: what is known of programs
+    reach           arguments that no `*` in a rule covers
+    command_paths   which paths a command's words are
+    command_rules   rules about commands
+    critical        removals that are always asked about
+    characters      what a reader would not see
+    shell_policy    may this line run?
+
+Nothing here awaits, opens a file or reads the environment; `grammar` alone starts a process.
 """
 
-from .calls import Call, Place
+from .calls import Call, Files, Place
+from .characters import hides_something, made_visible
+from .explaining import Explanation, explain
+from .git_commands import config_is_plain
+from .grammar import plain_tree
+from .lines import CommandLine
 from .policy import Decision, ReasonType, decide, denies_reading, hidden_paths
+from .reading import read_command
 from .rules import Rule, RuleSource, parse_rule
 from .ruleset import RuleSet
 from .suggestions import suggestions
 
 __all__ = [
     "Call",
-    "Place",
+    "CommandLine",
     "Decision",
+    "Explanation",
+    "Files",
+    "Place",
     "ReasonType",
+    "Rule",
+    "RuleSet",
+    "RuleSource",
+    "config_is_plain",
     "decide",
     "denies_reading",
+    "explain",
     "hidden_paths",
-    "Rule",
-    "RuleSource",
+    "hides_something",
+    "made_visible",
     "parse_rule",
-    "RuleSet",
+    "plain_tree",
+    "read_command",
     "suggestions",
 ]

@@ -2,9 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from posixpath import normpath
-from typing import Any
+from typing import Any, Protocol
+
+from .lines import CommandLine
+
+
+class Files(Protocol):
+    """What a decision about a command has to know of the machine. Each answer may be made fresh."""
+
+    def spellings(self, path: str) -> tuple[str, ...]:
+        """The absolute path as written and as it leads through links."""
+        ...
+
+    def matching(self, pattern: str) -> tuple[str, ...] | None:
+        """The absolute paths that a shell would make of an absolute pattern with `*`, `?` and `[`; None if that is not
+        known.
+        """
+        ...
+
+    def holds(self, folder: str, covers: Callable[[str], bool]) -> bool | None:
+        """Whether something below `folder` (or the file itself) is covered; None if there is too much to look through."""
+        ...
+
+    def git_is_plain(self, folder: str) -> bool:
+        """Whether the repository around `folder`, if there is one, names no program in its own configuration."""
+        ...
+
+
+class UnknownFiles:
+    """Nothing is known: no links, no patterns, no repositories."""
+
+    def spellings(self, path: str) -> tuple[str, ...]:
+        return (path,)
+
+    def matching(self, pattern: str) -> tuple[str, ...] | None:
+        return None
+
+    def holds(self, folder: str, covers: Callable[[str], bool]) -> bool | None:
+        return None
+
+    def git_is_plain(self, folder: str) -> bool:
+        return False
+
+
+UNKNOWN_FILES = UnknownFiles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +74,12 @@ class Call:
     """A person has to see this call, whatever mode and allow rules say."""
     preapproved: bool = False
     """The developer handed this tool over in person (a plain function), or it only touches the session itself."""
+    line: CommandLine | None = None
+    """`command`, read. Without it only a command of plain words is understood."""
+    cwd: str | None = None
+    """The folder that relative paths of `command` start from; the session's, if None."""
+    sandboxed: bool = False
+    """The command runs in a sandbox that the settings trust (`autoAllowBashIfSandboxed`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +89,7 @@ class Place:
     cwd: str
     roots: tuple[str, ...] = ()
     home: str | None = None
+    files: Files = UNKNOWN_FILES
 
     def root_of(self, path: str) -> str | None:
         """The folder of the session that holds the normal `path`, or None when it lies outside all of them."""

@@ -10,16 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from toolwright.types import PermissionBehavior, PermissionMode
 
 from .calls import Call, Place, normal_path
-from .commands import allowed_by, forbidden_by
+from .characters import hides_something
+from .command_rules import forbids
+from .critical import critical_removal
+from .grammar import NotParsed, Tree, plain_tree
+from .lines import CommandLine, visible
 from .patterns import glob_matches
 from .protected import is_protected
+from .reading import read_line
 from .rules import NAMED_FIELD, Rule
 from .ruleset import RuleIndex, RuleSet
+from .shell_policy import CommandJudge, Obstacle
 
 ReasonType: TypeAlias = Literal["rule", "mode", "workingDir", "safetyCheck", "preapproved", "other"]
 _Verdict: TypeAlias = Literal["matches", "differs", "unclear"]
@@ -39,17 +46,42 @@ class Decision:
 
 def decide(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) -> Decision:
     """The decision for `call`. Adding a deny or ask rule never lets more through; a deny rule always wins."""
+    judge = judge_of(call, place)
     decision = (
-        _forbidden(call, rules, place)
-        or _by_mode(call, mode, place)
-        or _out_of_reach(call, place)
+        _forbidden(call, judge, rules, place)
+        or _by_mode(call, judge, mode, place)
+        or _out_of_reach(call, judge, place)
         or _allowed(call, rules.index("allow"), place)
+        or (_command_allowed(call, judge, rules, mode) if judge else None)
         or Decision("ask", f"{call.name} needs permission: no rule allows this call.")
     )
     if decision.behavior == "ask" and mode == "dontAsk":
         reason = f"{decision.reason} (Mode dontAsk denies what would be asked.)"
         return Decision("deny", reason, decision.rule, "mode", decision.blocked_path)
     return decision
+
+
+def judge_of(call: Call, place: Place) -> CommandJudge | None:
+    """Who judges the call's command line, if it has one."""
+    return CommandJudge(call, line_of(call), place) if call.command is not None else None
+
+
+def line_of(call: Call) -> CommandLine:
+    """The call's command as it was read; if nobody read it, as far as plain words go."""
+    return call.line if call.line is not None else plain_line(call.command or "")
+
+
+@lru_cache(maxsize=128)
+def plain_line(command: str) -> CommandLine:
+    """`command` read without a process: lines of plain words are understood, no others."""
+    return read_line(command, _plain_only)
+
+
+def _plain_only(text: str) -> Tree:
+    tree = plain_tree(text)
+    if tree is None:
+        raise NotParsed("it was not parsed, and it is more than plain words")
+    return tree
 
 
 def denies_reading(path: str, *, rules: RuleSet, place: Place) -> Rule | None:
@@ -74,15 +106,17 @@ def hidden_paths(*, rules: RuleSet, place: Place) -> Callable[[str], bool] | Non
     return is_hidden
 
 
-def _forbidden(call: Call, rules: RuleSet, place: Place) -> Decision | None:
+def _forbidden(call: Call, judge: CommandJudge | None, rules: RuleSet, place: Place) -> Decision | None:
     """Deny rules, then all that asks in every mode."""
-    denied, doubt = _strictest(call, rules.index("deny"), place)
+    if call.command is not None and "\0" in call.command:
+        return Decision("deny", "The command holds a NUL character, which no command line can.", None, "safetyCheck")
+    denied, doubt = _strictest(call, judge, rules.index("deny"), place)
     if denied:
         return Decision("deny", f"{call.name} is denied by the rule {denied}.", denied, "rule")
-    asked, also_doubt = _strictest(call, rules.index("ask"), place)
+    asked, also_doubt = _strictest(call, judge, rules.index("ask"), place)
     if asked:
         return Decision("ask", f"The rule {asked} asks for permission.", asked, "rule")
-    return _doubtful(call, doubt or also_doubt)
+    return _doubtful(call, doubt or also_doubt) or (_dangerous(judge, rules, place) if judge else None)
 
 
 def _doubtful(call: Call, doubt: Rule | None) -> Decision | None:
@@ -95,15 +129,31 @@ def _doubtful(call: Call, doubt: Rule | None) -> Decision | None:
     return Decision("ask", f"{call.name} always needs a person's answer.") if call.must_ask else None
 
 
-def _strictest(call: Call, index: RuleIndex, place: Place) -> tuple[Rule | None, Rule | None]:
+def _dangerous(judge: CommandJudge, rules: RuleSet, place: Place) -> Decision | None:
+    """Commands that a person has to see in every mode."""
+    if hides_something(judge.line.text):
+        return Decision(
+            "ask", "The command holds control or invisible characters, so it is not what it looks like.", None, "safetyCheck"
+        )
+    target = critical_removal(judge.line, judge.paths, place)
+    if target is not None:
+        return Decision("ask", f"Removing {target!r} always needs a person's answer.", None, "safetyCheck", target)
+    part = judge.hidden_reads(rules.index("deny")) or judge.hidden_reads(rules.index("ask"))
+    if part is None:
+        return None
+    reason = f"`{visible(part.shown)}` may read a path that a rule hides. (Read and Grep leave such paths out by themselves.)"
+    return Decision("ask", reason, None, "safetyCheck")
+
+
+def _strictest(call: Call, judge: CommandJudge | None, index: RuleIndex, place: Place) -> tuple[Rule | None, Rule | None]:
     """The rule that is about `call`, and one of which that cannot be told."""
     doubt: Rule | None = None
     for rule in index.named(call.name):
-        verdict = _is_about(rule, call)
+        verdict = _is_about(rule, call, judge)
         if verdict == "matches":
             return rule, None
         doubt = rule if verdict == "unclear" else doubt
-    return _path_rule_about(call, index, place), doubt
+    return _path_rule_about(call, index, place) or (judge.path_rule(index) if judge else None), doubt
 
 
 def _path_rule_about(call: Call, index: RuleIndex, place: Place) -> Rule | None:
@@ -119,18 +169,31 @@ def _normal(paths: Iterable[str]) -> Iterable[str]:
     return (path for path in map(normal_path, paths) if path is not None)
 
 
-def _is_about(rule: Rule, call: Call) -> _Verdict:
+def _is_about(rule: Rule, call: Call, judge: CommandJudge | None) -> _Verdict:
     """Whether a deny or ask rule, whose name fits, is about this call."""
     if rule.content is None:
         return "matches"
     if rule.tool == "Bash":
-        return forbidden_by(rule.content, call.command) if call.command is not None else "unclear"
+        return forbids(rule.content, judge.line) if judge else "unclear"
     if rule.tool == "WebFetch":
         return _host_verdict(rule.content, call.hosts)
     if rule.tool in NAMED_FIELD:
         return _field_verdict(call, NAMED_FIELD[rule.tool], rule.content)
     parameter, _, value = rule.content.partition(":")
     return _field_verdict(call, parameter, value)
+
+
+def rule_says(rule: Rule, call: Call, judge: CommandJudge | None, place: Place) -> _Verdict:
+    """What one rule says about `call` by itself, whatever the others say."""
+    index = RuleSet((rule,)).index(rule.behavior)
+    if rule.behavior != "allow":
+        matched, doubt = _strictest(call, judge, index, place)
+        return "matches" if matched else "unclear" if doubt else "differs"
+    return (
+        "matches"
+        if any(_covers(named, call) for named in index.named(call.name)) or _path_rule_covering(call, index, place)
+        else "differs"
+    )
 
 
 def _host_verdict(content: str, hosts: tuple[str, ...]) -> _Verdict:
@@ -152,11 +215,11 @@ def _field_verdict(call: Call, name: str, pattern: str) -> _Verdict:
     return "matches" if value is not None and glob_matches(pattern, text) else "differs"
 
 
-def _by_mode(call: Call, mode: PermissionMode, place: Place) -> Decision | None:
+def _by_mode(call: Call, judge: CommandJudge | None, mode: PermissionMode, place: Place) -> Decision | None:
     match mode:
         case "bypassPermissions":
             return Decision("allow", "Mode bypassPermissions allows every call.", reason_type="mode")
-        case "plan" if not call.read_only:
+        case "plan" if not (judge.only_looks() if judge else call.read_only):
             return Decision("ask", f"{call.name} changes something, and mode plan only looks.", reason_type="mode")
         case "acceptEdits" if _is_edit(call) and _obstacle(call, place) is None:
             return Decision("allow", "Mode acceptEdits allows edits inside the working folders.", reason_type="mode")
@@ -185,9 +248,9 @@ def _protected_write(call: Call, place: Place) -> str | None:
     return None
 
 
-def _out_of_reach(call: Call, place: Place) -> Decision | None:
+def _out_of_reach(call: Call, judge: CommandJudge | None, place: Place) -> Decision | None:
     """Writes that no allow rule can let through."""
-    path = _protected_write(call, place)
+    path = _protected_write(call, place) or (judge.protected_write() if judge else None)
     if path is None:
         return None
     return Decision("ask", f"Writing {path} needs a person's answer: it is a protected path.", None, "safetyCheck", path)
@@ -203,6 +266,18 @@ def _allowed(call: Call, index: RuleIndex, place: Place) -> Decision | None:
     return _looking(call, place) if call.read_only and not call.is_mcp and call.reads and call.command is None else None
 
 
+def _command_allowed(call: Call, judge: CommandJudge, rules: RuleSet, mode: PermissionMode) -> Decision:
+    """A command line: covered part by part, or run in a sandbox that is trusted."""
+    if call.sandboxed and judge.line.unparsed is None:
+        return Decision("allow", "The command runs in a sandbox.", reason_type="mode")
+    found = judge.obstacle(rules, mode)
+    if isinstance(found, Obstacle):
+        return Decision("ask", found.reason, found.rule, "workingDir" if found.path else "other", found.path)
+    if found.rule is not None:
+        return Decision("allow", found.reason, found.rule, "rule")
+    return Decision("allow", found.reason, reason_type="workingDir")
+
+
 def _looking(call: Call, place: Place) -> Decision:
     """A built-in tool that only reads files."""
     path = _obstacle(call, place)
@@ -216,7 +291,7 @@ def _covers(rule: Rule, call: Call) -> bool:
     if rule.content is None:
         return True
     if rule.tool == "Bash":
-        return call.command is not None and allowed_by(rule.content, call.command)
+        return call.command == rule.content  # word for word; anything less is judged part by part
     if rule.tool == "WebFetch":
         return bool(call.hosts) and all(_is_host(rule.content, host) for host in call.hosts)
     return rule.tool in NAMED_FIELD and _field_verdict(call, NAMED_FIELD[rule.tool], rule.content) == "matches"

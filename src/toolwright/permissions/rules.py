@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from toolwright.types import OptionsError, PermissionBehavior
 
-from .commands import fixed_words, runs_its_arguments
+from .command_rules import fixed_words
 from .patterns import path_problem
+from .wrappers import runs_its_arguments
 
 RuleSource: TypeAlias = Literal["policySettings", "userSettings", "projectSettings", "localSettings", "options", "session"]
 Canonical: TypeAlias = Callable[[str], str]
@@ -51,6 +52,8 @@ class Rule:
     behavior: PermissionBehavior
     source: RuleSource = "session"
     base: str | None = None
+    where: str | None = field(default=None, compare=False)
+    """The file and line it was written in, if it was. Says nothing about what the rule means."""
 
     def __str__(self) -> str:
         return self.tool if self.content is None else f"{self.tool}({self.content})"
@@ -63,13 +66,15 @@ def parse_rule(
     source: RuleSource = "options",
     base: str | None = None,
     canonical: Canonical | None = None,
+    where: str | None = None,
 ) -> Rule:
     """The rule that `text` says, e.g. `Bash(npm run test:*)`. Raises `OptionsError` when it cannot work."""
     match = _RULE.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise OptionsError(f"Permission rule {text!r} cannot be read: write Tool or Tool(content), one rule per entry.")
+        origin = f" (from {where})" if where else ""
+        raise OptionsError(f"Permission rule {text!r}{origin} cannot be read: write Tool or Tool(content), one rule per entry.")
     tool, content = match.groups()
-    return checked(Rule(canonical(tool) if canonical else tool, whole_tool(content), behavior, source, base))
+    return checked(Rule(canonical(tool) if canonical else tool, whole_tool(content), behavior, source, base, where))
 
 
 def whole_tool(content: str | None) -> str | None:
@@ -81,7 +86,8 @@ def checked(rule: Rule) -> Rule:
     """`rule`, or `OptionsError` that says why it could never work."""
     problem = _name_problem(rule) or (_content_problem(rule, rule.content) if rule.content is not None else None)
     if problem:
-        raise OptionsError(f"Permission rule {str(rule)!r} ({rule.behavior}, from {rule.source}) cannot work: {problem}.")
+        place = rule.where or rule.source
+        raise OptionsError(f"Permission rule {str(rule)!r} ({rule.behavior}, from {place}) cannot work: {problem}.")
     return rule
 
 

@@ -205,7 +205,7 @@ class Gate:
 
 
 async def understood(call: Call) -> Call:
-    """`call` with its command line read. More than plain words need a process for some milliseconds, so a thread waits for it."""
+    """`call` with its command line read. What is more than plain words needs a process for a moment; a thread waits for it."""
     if call.command is None or call.line is not None or plain_tree(call.command) is not None:
         return call
     return replace(call, line=await anyio.to_thread.run_sync(read_command, call.command))

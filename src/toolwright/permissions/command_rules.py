@@ -1,0 +1,158 @@
+"""Rules about shell commands: whether one covers a simple command, or is about it.
+
+An allow rule never reaches further than it reads; a forbidding one never less far: it sees through quotes, paths, wrappers,
+assignments and texts for other shells, and says "unclear" where it cannot see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from . import git_commands
+from .lines import CommandLine, Part, first_unknown, joined, unquoted
+from .patterns import glob_matches
+from .programs import Effect
+from .reach import reaching
+from .words import UNKNOWN, Word
+from .wrappers import runs_its_arguments
+
+Verdict: TypeAlias = Literal["matches", "differs", "unclear"]
+
+LONGEST_JUDGED = 10_000
+"""A longer line is never covered by a rule with content."""
+
+SAFE_VARIABLES = frozenset(
+    """NODE_ENV LANG LANGUAGE LC_ALL LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LC_COLLATE TZ CI FORCE_COLOR NO_COLOR CLICOLOR
+    CLICOLOR_FORCE RUST_LOG RUST_BACKTRACE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING COLUMNS LINES TERM
+    COLORTERM GOOS GOARCH CGO_ENABLED DEBIAN_FRONTEND RAILS_ENV RACK_ENV APP_ENV ENVIRONMENT PORT VERBOSE DEBUG LOG_LEVEL
+    LOGLEVEL SOURCE_DATE_EPOCH GIT_TERMINAL_PROMPT CARGO_TERM_COLOR PIP_DISABLE_PIP_VERSION_CHECK PIP_NO_INPUT
+    TOKENIZERS_PARALLELISM""".split()  # noqa: SIM905 — a word list
+)
+"""Variables that change what is said, not what is run."""
+
+_ANY_BREAK = re.compile(r"[;&|\n\r(){}<>`$\"'\\!]+")
+
+
+def fixed_words(content: str) -> list[str]:
+    """The words of a rule before its first `*`."""
+    return content.removesuffix(":*").partition("*")[0].split()
+
+
+def content_covers(content: str, text: str) -> bool:
+    """`prefix:*` and `prefix *` end at a word; a `*` elsewhere is any text."""
+    prefix = content.removesuffix(":*") if content.endswith(":*") else content.removesuffix(" *")
+    if prefix == content:
+        return glob_matches(content, text)
+    return glob_matches(prefix, text) or glob_matches(prefix + " *", text)
+
+
+# allowing
+
+
+def allows(content: str, part: Part, effect: Effect) -> bool:
+    """Whether an allow rule's content covers the simple command `part`, whose effect is known."""
+    if not part.words or UNKNOWN in part.words[0].text or part.words[0].glob:
+        return False
+    if not all(assignment.name in SAFE_VARIABLES and _is_known(assignment.value) for assignment in part.assignments):
+        return False
+    return _allows_words(content, part, effect) or (bool(part.wrapped) and _allows_wrapped(content, part, effect))
+
+
+def _is_known(value: Word | None) -> bool:
+    return value is None or value.known
+
+
+def _allows_words(content: str, part: Part, effect: Effect) -> bool:
+    texts = (joined(part.words),) if part.wrapped or part.assignments else tuple(part.forms())
+    if "*" not in content:
+        return any(text == content for text in texts)
+    return any(content_covers(content, text) for text in texts) and not _is_beyond(content, part, effect)
+
+
+def _allows_wrapped(content: str, part: Part, effect: Effect) -> bool:
+    """A rule that names the wrapper too must also name what is wrapped."""
+    whole = joined((*part.wrapped, *part.words))
+    if "*" not in content:
+        return whole == content
+    names_it = len(fixed_words(content)) > len(part.wrapped)
+    return names_it and content_covers(content, whole) and not _is_beyond(content, part, effect)
+
+
+def _is_beyond(content: str, part: Part, effect: Effect) -> bool:
+    """Whether the part that only a `*` covers does more than the command's name says."""
+    named = fixed_words(content)
+    if not named or (runs_its_arguments(part.name) and (len(named) < 2 or named[1].startswith("-"))):
+        return (
+            runs_its_arguments(part.name) or _unnamed(effect.beyond, named) or _unnamed(reaching(part, piped=part.piped), named)
+        )
+    if effect.kind == "looks":
+        return False
+    return _unnamed(effect.beyond, named) or (effect.kind == "runs" and _unnamed(reaching(part, piped=part.piped), named))
+
+
+def _unnamed(word: Word | None, named: list[str]) -> bool:
+    return word is not None and word.text not in named
+
+
+# forbidding
+
+
+def forbids(content: str, line: CommandLine) -> Verdict:
+    """Whether a deny or ask rule's content is about some command of `line`, or whether that cannot be told."""
+    wanted = " ".join(content.split())
+    if line.text == content:
+        return "matches"
+    if line.unparsed is not None:
+        return "matches" if any(content_covers(wanted, text) for text in _pieces(line.text)) else "unclear"
+    unclear = False
+    for part in line.parts:
+        verdict = _is_about(wanted, part)
+        if verdict == "matches":
+            return verdict
+        unclear = unclear or verdict == "unclear"
+    return "unclear" if unclear or line.opaque else "differs"
+
+
+@lru_cache(maxsize=8)
+def _pieces(text: str) -> tuple[str, ...]:
+    """What looks like commands in a text that has no tree, each also from its second word on and by its program's own name."""
+    pieces = [" ".join(piece.split()) for piece in _ANY_BREAK.split(text)]
+    named = [re.sub(r"^\S*/", "", piece) for piece in pieces]
+    behind = [
+        piece.partition(" ")[2]
+        for piece in pieces
+        if "=" in piece.partition(" ")[0] or runs_its_arguments(piece.partition(" ")[0])
+    ]
+    return tuple(dict.fromkeys(piece for piece in (*pieces, *named, *behind) if piece))
+
+
+def _is_about(wanted: str, part: Part) -> Verdict:
+    texts = _all_forms(part)
+    if any(content_covers(wanted, text) for text in texts):
+        return "matches"
+    unknown = first_unknown(part.words)
+    if unknown is None:
+        return "differs"
+    return "unclear" if any(_may_become(wanted, text) for text in texts) else "differs"
+
+
+@lru_cache(maxsize=2048)
+def _all_forms(part: Part) -> tuple[str, ...]:
+    """Every text under which a forbidding rule should find the command."""
+    rows = [part.words, (*part.wrapped, *part.words)]
+    if part.name == "git":
+        rows.append(git_commands.without_globals(part.words))
+    rows += [(Word(part.name), *words[1:]) for words in rows if words and words[0].known and "/" in words[0].text]
+    texts: Iterator[str] = (text for words in rows for text in (joined(words), unquoted(words)))
+    return tuple(dict.fromkeys((*texts, *((" ".join(part.source.split()),) if part.source else ()))))
+
+
+def _may_become(wanted: str, text: str) -> bool:
+    """Whether a command with unknown words might still turn out to be the one that is wanted."""
+    known = re.split(rf"[{UNKNOWN}*?\[]", text)[0]
+    fixed = wanted.removesuffix(":*").partition("*")[0]
+    reaches_past_it = known.startswith(fixed.rstrip()) and wanted != fixed
+    return reaches_past_it or fixed.startswith(known) or fixed == known.rstrip()

@@ -1,0 +1,64 @@
+"""Removals that a person has to see whatever the rules say: of the root, the home, the session's folders and what lies
+above them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .calls import Place
+from .command_paths import Paths
+from .lines import CommandLine, Part, visible
+from .words import UNKNOWN, Word
+
+REMOVERS = frozenset(("rm", "rmdir"))
+
+
+def critical_removal(line: CommandLine, paths: Paths, place: Place) -> str | None:
+    """The target that must not be removed unseen, if the line would remove one."""
+    for part in line.parts:
+        if part.name in REMOVERS and (target := _critical_target(part, paths, place)) is not None:
+            return target
+    return None
+
+
+def _critical_target(part: Part, paths: Paths, place: Place) -> str | None:
+    recursive = any(word.text.startswith("-") and ("r" in word.text.lower()) for word in part.words[1:])
+    for word in part.words[1:]:
+        if word.text.startswith("-"):
+            continue
+        if _is_open(word, recursive) or _is_critical(word, part, paths, place):
+            return visible(word.text)
+    return None
+
+
+def _is_open(word: Word, recursive: bool) -> bool:
+    """`$VAR/*`, `$(…)`, `$VAR/`: what is removed if the variable is empty is the root."""
+    return word.text.startswith(UNKNOWN) and (recursive or word.glob or "/" in word.text)
+
+
+def _is_critical(word: Word, part: Part, paths: Paths, place: Place) -> bool:
+    text = word.text
+    everything_in = text.rpartition("/")[2] in ("*", ".*", "{*,.*}") and word.glob
+    if everything_in:
+        text = text.rpartition("/")[0] or ("/" if text.startswith("/") else ".")
+    if UNKNOWN in text:
+        return False
+    found = paths.of(Word(text, tilde=word.tilde), part)
+    return found is not None and any(_matters(path, place, everything_in=everything_in) for path in found)
+
+
+def _matters(path: str, place: Place, *, everything_in: bool) -> bool:
+    if path.count("/") == 1 and not everything_in:
+        return True
+    return (
+        path == "/" or path == place.home or any(_is_or_holds(path, folder) for folder in _kept(place)) or path.count("/") == 1
+    )
+
+
+def _kept(place: Place) -> Iterable[str]:
+    return (place.cwd, *place.roots, *((place.home,) if place.home else ()))
+
+
+def _is_or_holds(path: str, folder: str) -> bool:
+    return folder == path or folder.startswith(path.rstrip("/") + "/")

@@ -1,0 +1,100 @@
+"""Why a decision is what it is: the decision, every rule that was looked at and what it said, and the command as it was read.
+
+For people whose rule does not do what they thought, and for tests of policy files. Pure, like `decide`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from toolwright.types import PermissionMode
+
+from .calls import Call, Place
+from .characters import made_visible
+from .command_rules import allows
+from .lines import Part, visible
+from .policy import Decision, decide, judge_of, rule_says
+from .rules import Rule
+from .ruleset import RuleSet
+from .shell_policy import CommandJudge
+
+Word: TypeAlias = Literal["decides", "matches", "part", "unclear", "differs"]
+"""What a rule said. `part`: it covers some, not all, of the commands of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """One rule, and what it said about the call."""
+
+    rule: Rule
+    said: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision with all that led to it."""
+
+    decision: Decision
+    considered: tuple[Considered, ...] = ()
+    commands: tuple[dict[str, Any], ...] = ()
+    """Each simple command: what it is, what it would do, where it reads and writes."""
+    not_understood: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "decision": self.decision.behavior,
+            "reason": made_visible(self.decision.reason),
+            "rule": _rule_dict(self.decision.rule) if self.decision.rule else None,
+            "considered": [_rule_dict(entry.rule) | {"said": entry.said} for entry in self.considered],
+            "commands": list(self.commands),
+            "not_understood": list(self.not_understood),
+        }
+
+
+def explain(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) -> Explanation:
+    """`decide`, and how it came to its answer."""
+    decision = decide(call, rules=rules, mode=mode, place=place)
+    judge = judge_of(call, place)
+    considered = tuple(Considered(rule, _said(rule, call, judge, place, decision)) for rule in _in_order(rules))
+    if judge is None:
+        return Explanation(decision, considered)
+    line = judge.line
+    troubles = tuple(made_visible(text) for text in (*((line.unparsed,) if line.unparsed else ()), *line.doubts, *line.opaque))
+    return Explanation(decision, considered, tuple(_command(part, judge) for part in line.parts), troubles)
+
+
+def _in_order(rules: RuleSet) -> Iterator[Rule]:
+    for behavior in ("deny", "ask", "allow"):
+        yield from (rule for rule in rules.rules if rule.behavior == behavior)
+
+
+def _said(rule: Rule, call: Call, judge: CommandJudge | None, place: Place, decision: Decision) -> Word:
+    if rule == decision.rule:
+        return "decides"
+    verdict: Word = rule_says(rule, call, judge, place)
+    if verdict != "differs" or judge is None or rule.behavior != "allow" or rule.tool != call.name or rule.content is None:
+        return verdict
+    content = rule.content
+    covered = [allows(content, part, judge.effect(part)) for part in judge.line.certain_parts if part.words]
+    return "matches" if covered and all(covered) else "part" if any(covered) else "differs"
+
+
+def _command(part: Part, judge: CommandJudge) -> dict[str, Any]:
+    effect = judge.effect(part)
+    reads, writes = judge.touched(part)
+    found: dict[str, Any] = {"command": made_visible(visible(part.shown)), "does": effect.kind}
+    if part.wrapped:
+        found["wrapped_by"] = made_visible(" ".join(word.text for word in part.wrapped))
+    if not part.certain:
+        found["inside"] = True
+    if part.assignments:
+        found["sets"] = [assignment.name for assignment in part.assignments]
+    folders = judge.paths.folders(part)
+    found["folder"] = list(folders) if folders is not None else None
+    return found | ({"reads": reads} if reads else {}) | ({"writes": writes} if writes else {})
+
+
+def _rule_dict(rule: Rule) -> dict[str, Any]:
+    return {"rule": str(rule), "behavior": rule.behavior, "source": rule.where or rule.source}

@@ -1,0 +1,286 @@
+"""Programs that only look, each with the options under which that is certain. Data; `programs` reads it.
+
+An option that writes, runs a program, follows links out of the folder or takes a list of files from a file is left out on
+purpose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .options import Spec, spec
+
+Operands = Literal["paths", "names", "text", "pattern", "none"]
+"""What operands are: files to read, paths of which only names and sizes are shown, plain text, a pattern and then files,
+or an error.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A program that only looks."""
+
+    options: Spec
+    operands: Operands = "paths"
+    most: int = 1000
+    """So many operands at most: some programs write to their second."""
+    walks: str = ""
+    """Short options with which it reads all below its operands; `*` if it always does."""
+
+
+_CARELESS = {"careless": True}
+_LINES = {"careless": True, "numbers": True}
+_NONE = spec()
+
+_GREP = Reader(
+    spec(
+        "EFGPivwxcnHhlLoqsbTUzZaIr",
+        "emABCdD",
+        "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp "
+        "line-regexp count color colour files-with-matches files-without-match only-matching quiet silent no-messages "
+        "line-number with-filename no-filename null text recursive",
+        long_values="regexp max-count after-context before-context context include exclude exclude-dir color colour "
+        "binary-files",
+        paths="f file",
+        extra=_LINES,
+    ),
+    "pattern",
+    walks="r recursive",
+)
+_SUMS = Reader(spec("btz", long="binary text zero tag", extra=_CARELESS))
+_JUST_WORDS = Reader(spec(extra=_LINES), "text")
+
+READERS: dict[str, Reader] = {
+    "ls": Reader(
+        spec(
+            "1AaBbCcdFfGghiklmnopQqRrSstUuvXx",
+            "Iw",
+            "all almost-all color human-readable recursive reverse directory inode size si classify group-directories-first "
+            "numeric-uid-gid no-group author file-type full-time",
+            long_values="color sort time ignore hide format width block-size time-style indicator-style",
+            extra=_CARELESS,
+        ),
+        "names",
+    ),
+    "cat": Reader(
+        spec(
+            "AbeEnstTuv",
+            long="number number-nonblank show-all show-ends show-tabs squeeze-blank show-nonprinting",
+            extra=_CARELESS,
+        )
+    ),
+    "head": Reader(spec("qvz", "nc", "quiet verbose zero-terminated", long_values="lines bytes", extra=_LINES)),
+    "tail": Reader(spec("qvzfF", "ncs", "quiet verbose follow retry", long_values="lines bytes pid", extra=_LINES)),
+    "grep": _GREP,
+    "egrep": _GREP,
+    "fgrep": _GREP,
+    "rg": Reader(
+        spec(
+            "iSsvwxcnNHIloqaFPUu0pb",
+            "egtTmABCMjErd",
+            "ignore-case smart-case case-sensitive files-with-matches files-without-match count count-matches line-number "
+            "no-line-number with-filename no-filename only-matching files hidden no-ignore no-ignore-vcs no-heading heading "
+            "column stats json multiline fixed-strings word-regexp line-regexp invert-match trim vimgrep type-list "
+            "no-messages unrestricted pcre2 null quiet text pretty no-config byte-offset crlf no-require-git passthru "
+            "sort-files version",
+            long_values="glob iglob type type-not max-count after-context before-context context max-depth sort sortr "
+            "color max-columns replace regexp max-filesize encoding threads colors engine",
+            paths="f file",
+        ),
+        "pattern",
+        walks="*",
+    ),
+    "wc": Reader(spec("clmwL", long="lines words bytes chars max-line-length", extra=_CARELESS)),
+    "which": Reader(spec("as", long="all", extra=_CARELESS), "text"),
+    "whereis": Reader(spec("bms", extra=_CARELESS), "text"),
+    "type": Reader(spec("aftpP", extra=_CARELESS), "text"),
+    "diff": Reader(
+        spec(
+            "abBcdeEiNpqrstTuwyZ",
+            "UCIxWFL",
+            "unified context brief recursive ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side "
+            "text new-file report-identical-files color minimal suppress-common-lines strip-trailing-cr",
+            long_values="unified context color exclude width label ignore-matching-lines",
+        ),
+        walks="r recursive",
+    ),
+    "cmp": Reader(spec("bls", "ni", "quiet silent verbose print-bytes", extra=_CARELESS)),
+    "comm": Reader(spec("123z", long="check-order nocheck-order total", extra=_CARELESS)),
+    "stat": Reader(spec("fLtx", "c", "dereference file-system terse", long_values="format printf", extra=_CARELESS), "names"),
+    "du": Reader(
+        spec(
+            "0abchklmsSx",
+            "dtB",
+            "all apparent-size bytes total human-readable si summarize one-file-system separate-dirs null time",
+            long_values="max-depth exclude threshold block-size time time-style",
+        ),
+        "names",
+    ),
+    "df": Reader(spec("ahHiklPT", "tx", "human-readable all inodes total local print-type", extra=_CARELESS), "names"),
+    "tree": Reader(
+        spec(
+            "adfilpsughDFrtcCNQnqx", "LIP", "dirsfirst noreport gitignore prune du inodes", long_values="charset filelimit sort"
+        ),
+        "names",
+    ),
+    "pwd": Reader(spec("LP"), "none"),
+    "echo": Reader(spec("neE", extra=_CARELESS), "text"),
+    "printf": Reader(spec(), "text"),
+    "sort": Reader(
+        spec(
+            "bdfgiMhnRrVsuzcCm",
+            "kt",
+            "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort month-sort human-numeric-sort "
+            "numeric-sort random-sort reverse version-sort stable unique zero-terminated check merge debug",
+            long_values="key field-separator sort",
+        )
+    ),
+    "uniq": Reader(
+        spec(
+            "cdDiuz",
+            "fsw",
+            "count repeated all-repeated unique ignore-case zero-terminated",
+            long_values="skip-fields skip-chars check-chars",
+        ),
+        most=1,
+    ),
+    "cut": Reader(
+        spec(
+            "snz",
+            "bcdf",
+            "complement only-delimited zero-terminated",
+            long_values="bytes characters delimiter fields output-delimiter",
+            extra=_CARELESS,
+        )
+    ),
+    "tr": Reader(spec("cCdst", long="complement delete squeeze-repeats truncate-set1", extra=_CARELESS), "text"),
+    "nl": Reader(spec("p", "bdfhilnsvw", extra=_CARELESS)),
+    "tac": Reader(spec("br", "s", extra=_CARELESS)),
+    "rev": Reader(spec(extra=_CARELESS)),
+    "fold": Reader(spec("bs", "w", long_values="width", extra=_LINES)),
+    "expand": Reader(spec("i", "t", extra=_CARELESS)),
+    "unexpand": Reader(spec("a", "t", extra=_CARELESS)),
+    "column": Reader(
+        spec(
+            "txnLe", "scoNHRTdE", "table", long_values="separator output-separator output-width table-columns", extra=_CARELESS
+        )
+    ),
+    "paste": Reader(spec("sz", "d", "serial", long_values="delimiters", extra=_CARELESS)),
+    "join": Reader(spec("iz", "aejotv12", extra=_CARELESS)),
+    "basename": Reader(spec("az", "s", "multiple", long_values="suffix", extra=_CARELESS), "text"),
+    "dirname": Reader(spec("z", extra=_CARELESS), "text"),
+    "realpath": Reader(
+        spec(
+            "emsqzLP", long="canonicalize-existing no-symlinks strip", long_values="relative-to relative-base", extra=_CARELESS
+        ),
+        "names",
+    ),
+    "readlink": Reader(spec("efmnqsvz", long="canonicalize no-newline", extra=_CARELESS), "names"),
+    "file": Reader(spec("bhikLNnprv0", "F", "brief mime mime-type mime-encoding dereference no-dereference keep-going")),
+    "date": Reader(spec("uRI", "d", "utc universal iso-8601 rfc-email", long_values="date rfc-3339 iso-8601"), "text", most=1),
+    "whoami": Reader(_NONE, "none"),
+    "id": Reader(spec("agGnruz", extra=_CARELESS), "text"),
+    "groups": Reader(spec(extra=_CARELESS), "text"),
+    "uname": Reader(spec("amnoprsvi", long="all kernel-name kernel-release machine operating-system"), "none"),
+    "arch": Reader(_NONE, "none"),
+    "nproc": Reader(spec(long="all"), "none"),
+    "uptime": Reader(spec("ps"), "none"),
+    "free": Reader(spec("bkmghtwl"), "none"),
+    "tty": Reader(spec("s"), "none"),
+    "hostname": Reader(spec("fsdiI"), "none"),
+    "true": _JUST_WORDS,
+    "false": _JUST_WORDS,
+    ":": _JUST_WORDS,
+    "sleep": _JUST_WORDS,
+    "seq": Reader(spec("w", "sf", extra=_LINES), "text"),
+    "yes": Reader(spec(extra=_CARELESS), "text"),
+    "exit": _JUST_WORDS,
+    "return": _JUST_WORDS,
+    "break": _JUST_WORDS,
+    "continue": _JUST_WORDS,
+    "wait": _JUST_WORDS,
+    "jobs": Reader(spec("lprs"), "none"),
+    "md5sum": _SUMS,
+    "sha1sum": _SUMS,
+    "sha256sum": _SUMS,
+    "sha512sum": _SUMS,
+    "b2sum": _SUMS,
+    "cksum": _SUMS,
+    "sum": Reader(spec("rs", extra=_CARELESS)),
+    "od": Reader(spec("abcdfiloxvs", "AjNt", extra=_CARELESS)),
+    "hexdump": Reader(spec("bcCdovx", "nse", extra=_CARELESS)),
+    "xxd": Reader(spec("abeiuEC", "cglsnoR"), most=1),
+    "strings": Reader(spec("af", "ntes", extra=_LINES)),
+    "jq": Reader(
+        spec(
+            "rcnesSjCMaR",
+            "",
+            "raw-output compact-output null-input exit-status slurp sort-keys join-output color-output monochrome-output "
+            "ascii-output raw-input tab seq stream",
+            long_values="indent",
+        ),
+        "pattern",
+    ),
+    "command": Reader(spec("vV"), "text"),
+}
+"""`find`, `sed`, `awk`, `git`, `test`, `cd` and `set` have readers of their own."""
+
+VERSIONS = frozenset(
+    [
+        "python",
+        "python3",
+        "node",
+        "gcc",
+        "g++",
+        "clang",
+        "make",
+        "cmake",
+        "java",
+        "git",
+        "bash",
+        "perl",
+        "ruby",
+        "php",
+        "go",
+        "pip",
+        "pip3",
+        "npm",
+        "rustc",
+        "tsc",
+    ]
+)
+"""Programs that answer `--version` without looking at the folder they are started in (yarn, cargo and pnpm do look)."""
+
+EDITORS: dict[str, Spec] = {
+    "mkdir": spec("pv", "m", "parents verbose", long_values="mode"),
+    "touch": spec("acmhf", "td", "no-create no-dereference", long_values="date time", paths="r reference"),
+    "rm": spec("rRfivdI", long="recursive force verbose dir preserve-root one-file-system"),
+    "rmdir": spec("pv", long="parents verbose ignore-fail-on-non-empty"),
+    "mv": spec(
+        "fginuvT",
+        "tS",
+        "force interactive no-clobber update verbose no-target-directory",
+        long_values="target-directory suffix",
+    ),
+    "cp": spec(
+        "abdfginPprRTuvx",
+        "tS",
+        "archive force interactive no-clobber recursive update verbose no-target-directory no-dereference preserve",
+        long_values="target-directory suffix preserve",
+    ),
+}
+"""What mode acceptEdits runs inside the working folders (and `sed -i`)."""
+
+CHANGERS: dict[str, Spec] = {
+    "ln": spec("sfnvrTi", "tS", "symbolic force no-dereference relative verbose", long_values="target-directory"),
+    "chmod": spec("cfvRrwxXugoast", long="recursive verbose changes silent"),
+    "chown": spec("cfvRh", long="recursive verbose no-dereference"),
+    "chgrp": spec("cfvRh", long="recursive verbose"),
+    "install": spec("bcCdDpsTv", "mogtS", long_values="mode owner group target-directory"),
+}
+WRITERS: dict[str, Spec] = {
+    "tee": spec("aip", long="append ignore-interrupts"),
+    "truncate": spec("co", "s", "no-create", long_values="size", paths="r reference"),
+}
+"""Programs that put content into files: their targets are edits, like those of `>`."""

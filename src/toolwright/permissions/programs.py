@@ -1,0 +1,264 @@
+"""What a simple command would do, as far as its program is known: look, edit, write, change, or run something unknown.
+
+Knows programs and their arguments; does not know rules, modes or where the session works.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from . import git_commands
+from .lines import Part
+from .options import Arguments, arguments, spec
+from .program_table import CHANGERS, EDITORS, READERS, VERSIONS, WRITERS, Reader
+from .scripts import awk_only_looks, find_paths, sed_only_looks, test_only_looks
+from .words import Word
+
+Kind: TypeAlias = Literal["looks", "edits", "writes", "changes", "runs"]
+"""`edits`: what acceptEdits runs. `writes`: puts content into files. `changes`: files in other ways. `runs`: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a command would do. Paths are words still: only who knows the folder can resolve them."""
+
+    kind: Kind
+    reads: tuple[Word, ...] = ()
+    names: tuple[Word, ...] = ()
+    """Paths of which only names, sizes and times are looked at."""
+    writes: tuple[Word, ...] = ()
+    walks: bool = False
+    """It reads all below the paths in `reads`."""
+    is_git: bool = False
+    beyond: Word | None = None
+    """Of a known program: the word because of which it is not known to only look. No `*` in a rule covers it."""
+
+
+LOOKS = Effect("looks")
+RUNS = Effect("runs")
+HERE = Word(".")
+
+
+def effect(part: Part) -> Effect:
+    """What `part` would do by itself, without its redirections."""
+    if not part.words:
+        return LOOKS
+    first = part.words[0].plain
+    if first is None:
+        return RUNS
+    if "/" in first:
+        return _by_path(part, first)
+    return _by_name(part, first)
+
+
+def _by_path(part: Part, first: str) -> Effect:
+    """A program named by its path is the one we know only in the system's folders; what it does with its arguments holds
+    anyway.
+    """
+    found = _by_name(part, part.name)
+    trusted = re.fullmatch(r"/(usr/)?s?bin/[^/]+", first) is not None
+    if trusted or found.kind == "runs":
+        return found
+    return Effect("changes" if found.writes else "runs", found.reads, found.names, found.writes)
+
+
+def _by_name(part: Part, name: str) -> Effect:
+    rest = part.words[1:]
+    if name in VERSIONS and [word.plain for word in rest] in (["--version"], ["-v"] if name == "node" else ["--version"]):
+        return LOOKS
+    if name in READERS:
+        return _reader(name, READERS[name], rest)
+    if name in _SPECIAL:
+        return _SPECIAL[name](part)
+    if name in EDITORS:
+        return _editor(name, rest)
+    if name in WRITERS:
+        found = arguments(rest, WRITERS[name])
+        return _refused(found, "writes") or Effect("writes", tuple(found.paths), writes=tuple(found.operands))
+    if name in CHANGERS:
+        return _changer(name, rest)
+    return RUNS
+
+
+def _refused(found: Arguments, kind: Kind) -> Effect | None:
+    return Effect("runs", beyond=found.refused) if found.refused else None
+
+
+def _reader(name: str, reader: Reader, rest: tuple[Word, ...]) -> Effect:
+    found = arguments(rest, reader.options)
+    operands = found.operands
+    if found.refused:
+        return Effect("runs", beyond=found.refused)
+    if name == "printf" and operands and operands[0].text.startswith("-"):
+        return Effect("runs", beyond=operands[0])
+    if reader.operands == "none" and operands:
+        return Effect("runs", beyond=operands[0])
+    if len(operands) > reader.most:
+        return Effect("runs", beyond=operands[reader.most])
+    if name == "date" and operands and not operands[0].text.startswith("+"):
+        return Effect("runs", beyond=operands[0])
+    if name == "command" and not found.options:
+        return Effect("runs", beyond=rest[0] if rest else None)
+    return _reading(name, reader, found)
+
+
+def _reading(name: str, reader: Reader, found: Arguments) -> Effect:
+    walks = reader.walks == "*" or found.has(*reader.walks.split())
+    paths = tuple(found.paths)
+    match reader.operands:
+        case "text" | "none":
+            return Effect("looks", paths)
+        case "names":
+            return Effect("looks", paths, tuple(found.operands) or (HERE,))
+        case "pattern":
+            given = found.has("e", "regexp", "f", "file", "files", "type-list")
+            operands = found.operands if given else found.operands[1:]
+            if name == "jq" and (not found.operands or re.search(r"env|ENV|import|include|input_", found.operands[0].text)):
+                return Effect("runs", beyond=found.operands[0] if found.operands else None)
+            return Effect("looks", (*paths, *(operands or ((HERE,) if walks else ()))), walks=walks)
+        case _:
+            return Effect("looks", (*paths, *found.operands), walks=walks)
+
+
+def _editor(name: str, rest: tuple[Word, ...]) -> Effect:
+    found = arguments(rest, EDITORS[name])
+    if found.refused:
+        return Effect("runs", writes=tuple(found.operands), beyond=found.refused)
+    target = found.value("t", "target-directory")
+    if name not in ("cp", "mv"):
+        return Effect("edits", tuple(found.paths), writes=tuple(found.operands))
+    sources, targets = _sources_and_target(found.operands, target)
+    unclear = next((word for word in sources if word.text.rstrip("/").rpartition("/")[2] in ("", ".", "..")), None)
+    if unclear is not None:  # all that is in a folder, under names that are not known
+        return Effect("runs", tuple(sources), writes=tuple(targets), beyond=unclear)
+    if name == "mv":
+        return Effect("edits", writes=(*sources, *targets))
+    return Effect("edits", tuple(sources), writes=tuple(targets), walks=found.has("r", "R", "a", "recursive", "archive"))
+
+
+def _sources_and_target(operands: list[Word], target: Word | None) -> tuple[list[Word], list[Word]]:
+    """A file that is put into a folder is also written there under its own name."""
+    sources = operands if target else operands[:-1]
+    folder = target or (operands[-1] if operands else None)
+    if folder is None:
+        return sources, []
+    inside = [
+        Word(
+            f"{folder.text.rstrip('/')}/{source.text.rstrip('/').rpartition('/')[2]}", source.glob or folder.glob, folder.tilde
+        )
+        for source in sources
+    ]
+    return sources, [folder, *inside]
+
+
+def _changer(name: str, rest: tuple[Word, ...]) -> Effect:
+    found = arguments(rest, CHANGERS[name])
+    operands = found.operands
+    if name in ("chmod", "chown", "chgrp"):
+        operands = operands[1:] if not found.refused else operands
+    sources, targets = (
+        _sources_and_target(operands, found.value("t", "target-directory")) if name in ("ln", "install") else ([], operands)
+    )
+    kind: Kind = "runs" if found.refused else "changes"
+    return Effect(kind, tuple(sources), writes=tuple(targets), beyond=found.refused)
+
+
+def _find(part: Part) -> Effect:
+    paths, refused = find_paths(part.words[1:])
+    return Effect("runs", beyond=refused) if refused else Effect("looks", names=tuple(paths) or (HERE,))
+
+
+_SED = spec("nErszu", "e", "quiet silent regexp-extended separate null-data unbuffered posix debug", long_values="expression")
+_SED_INPLACE = re.compile(r"-i[\w.~]*|-[nErsz]*i|--in-place(=[\w.~]*)?")
+
+
+def _sed(part: Part) -> Effect:
+    rest = [word for word in part.words[1:] if not (word.known and _SED_INPLACE.fullmatch(word.text))]
+    in_place = len(rest) < len(part.words) - 1
+    found = arguments(rest, _SED)
+    scripts = [value for name, value in found.options if name in ("e", "expression") and value]
+    files = found.operands
+    if not scripts and files:
+        scripts, files = files[:1], files[1:]
+    if found.refused:
+        return Effect("runs", writes=tuple(files) if in_place else (), beyond=found.refused)
+    unclear = next((script for script in scripts if not (script.known and sed_only_looks(script.text))), None)
+    if unclear is not None or not scripts:
+        return Effect("runs", writes=tuple(files) if in_place else (), beyond=unclear or part.words[0])
+    return Effect("edits", writes=tuple(files)) if in_place else Effect("looks", tuple(files))
+
+
+_AWK = spec("", "Fv", "", long_values="field-separator assign")
+
+
+def _awk(part: Part) -> Effect:
+    found = arguments(part.words[1:], _AWK)
+    program = found.operands[0] if found.operands else None
+    if found.refused or program is None or not (program.known and awk_only_looks(program.text)):
+        return Effect("runs", beyond=found.refused or program or part.words[0])
+    files = [word for word in found.operands[1:] if not re.match(r"[A-Za-z_]\w*=", word.text)]
+    return Effect("looks", tuple(files))
+
+
+def _test(part: Part) -> Effect:
+    unclear = test_only_looks(part.words[1:])
+    return Effect("runs", beyond=unclear) if unclear else LOOKS
+
+
+def _git(part: Part) -> Effect:
+    found, _ = git_commands.looking(part.words)
+    if found is None:
+        return Effect("runs", beyond=git_commands.reaching(part.words))
+    return Effect("looks", tuple(found.operands), is_git=True)  # what is no path of these resolves to one inside
+
+
+def _cd(part: Part) -> Effect:
+    operands = tuple(word for word in part.words[1:] if word.plain not in ("-P", "-L", "--", "-e"))
+    if len(operands) > 1 or (operands and operands[0].text.startswith(("-", "+"))):
+        return Effect("runs", beyond=operands[0])
+    return Effect("looks", names=operands or (Word("~", tilde=True),))
+
+
+def _set(part: Part) -> Effect:
+    given = " ".join(word.text for word in part.words[1:])
+    return (
+        LOOKS
+        if re.fullmatch(r"(?:[-+][eu]+|[-+][eu]*o pipefail|[-+]o (?:errexit|nounset))(?: .*)?", given) and _set_again(given)
+        else RUNS
+    )
+
+
+def _set_again(given: str) -> bool:
+    return re.fullmatch(r"(?:[-+][eu]+ ?|[-+][eu]*o (?:pipefail|errexit|nounset) ?)+", given) is not None
+
+
+def _declare(part: Part) -> Effect:
+    """`export NAME=value`: whether the name is harmless is looked at where the line is read."""
+    return LOOKS if len(part.words) == 1 and part.assignments else RUNS
+
+
+def _process_list(part: Part) -> Effect:
+    given = [word.plain or "" for word in part.words[1:]]
+    return LOOKS if all(re.fullmatch(r"aux|ax|-[efAlFy]+|-p|\d+|-o|--sort=[-\w]+", text) for text in given) else RUNS
+
+
+_SPECIAL = {
+    "find": _find,
+    "sed": _sed,
+    "awk": _awk,
+    "gawk": _awk,
+    "mawk": _awk,
+    "test": _test,
+    "[": _test,
+    "git": _git,
+    "cd": _cd,
+    "pushd": _cd,
+    "set": _set,
+    "export": _declare,
+    "local": _declare,
+    "declare": _declare,
+    "readonly": _declare,
+    "ps": _process_list,
+}

@@ -1,0 +1,260 @@
+"""May this command line run? Each simple command by what it would do, and the line by its strictest part.
+
+Pure: a function of the line as it was read, the rules, the mode and the place (whose `files` answers for the machine).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .calls import Call, Place
+from .command_paths import Paths, candidates
+from .command_rules import LONGEST_JUDGED, SAFE_VARIABLES, allows
+from .lines import CommandLine, Part, visible
+from .path_rules import PathRules
+from .programs import Effect, effect
+from .protected import is_protected
+from .rules import Rule
+from .ruleset import RuleIndex, RuleSet
+from .words import Word
+
+if TYPE_CHECKING:
+    from toolwright.types import PermissionMode
+
+READS_FROM = "<"
+WORDS_TRIED = 200
+"""So many words of an unknown program are held against the rules that hide paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a command is not simply run."""
+
+    reason: str
+    rule: Rule | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """Why a part needs no question: it only looks, a mode lets it, or a rule."""
+
+    reason: str
+    rule: Rule | None = None
+
+
+class CommandJudge:
+    """One line at one place. Made for one decision."""
+
+    def __init__(self, call: Call, line: CommandLine, place: Place) -> None:
+        self.tool = call.name
+        self.line = line
+        self.place = place
+        self.paths = Paths(call.cwd or place.cwd, place)
+        self._effects: dict[int, Effect] = {}
+
+    def effect(self, part: Part) -> Effect:
+        key = id(part)
+        if key not in self._effects:
+            self._effects[key] = effect(part)
+        return self._effects[key]
+
+    # what rules about paths forbid
+
+    def path_rule(self, index: RuleIndex) -> Rule | None:
+        """The deny or ask rule about a path that some command of the line would touch."""
+        if not (index.reads or index.edits):
+            return None
+        for part in self.line.parts:
+            rule = self._rule_about(part, index)
+            if rule is not None:
+                return rule
+        return None
+
+    def _rule_about(self, part: Part, index: RuleIndex) -> Rule | None:
+        found = self.effect(part)
+        writes = (*found.writes, *_written(part))
+        for word in candidates((*part.words[1 : WORDS_TRIED + 1], *found.names, *found.reads, *_read(part), *writes)):
+            for path in self.paths.of(word, part) or ():
+                if rule := index.reads.covering(path, self.place):
+                    return rule
+        for word in writes if index.edits else ():
+            for path in self.paths.of(word, part) or ():
+                if rule := index.edits.covering(path, self.place):
+                    return rule
+        return None
+
+    def hidden_reads(self, index: RuleIndex) -> Part | None:
+        """A command of which it cannot be told whether it reads a path that a rule hides: all below a folder, or a path
+        not known.
+        """
+        if not index.reads:
+            return None
+        covers = index.reads.tester(self.place)
+        return next((part for part in self.line.parts if self._may_read_hidden(part, covers)), None)
+
+    def _may_read_hidden(self, part: Part, covers: Callable[[str], bool]) -> bool:
+        found = self.effect(part)
+        if found.kind not in ("looks", "edits"):
+            return False
+        for word in (*found.reads, *_read(part)):
+            paths = self.paths.of(word, part)
+            if paths is None or (found.walks and any(self.place.files.holds(path, covers) is not False for path in paths)):
+                return True
+        return False
+
+    def touched(self, part: Part) -> tuple[list[str], list[str]]:
+        """The paths that `part` is known to read and to write, for showing."""
+        found = self.effect(part)
+        reads, writes = (*found.reads, *found.names, *_read(part)), (*found.writes, *_written(part))
+        return self._shown(reads, part), self._shown(writes, part)
+
+    def _shown(self, words: Iterable[Word], part: Part) -> list[str]:
+        paths = ((word, self.paths.of(word, part)) for word in words)
+        return [path for word, found in paths for path in ((visible(word.text),) if found is None else found)]
+
+    # what is protected
+
+    def protected_write(self) -> str | None:
+        """A path that may not be written unseen and that the line would write."""
+        for part in self.line.parts:
+            for word in (*self.effect(part).writes, *_written(part)):
+                for path in self.paths.of(word, part) or ():
+                    if is_protected(path, self.place):
+                        return path
+        return None
+
+    # what needs no question
+
+    def only_looks(self) -> bool:
+        """Whether the whole line is known to look inside the working folders and do nothing else."""
+        return self._is_clear() and all(self._looks_at_files(part) for part in self.line.certain_parts)
+
+    def _looks_at_files(self, part: Part) -> bool:
+        no_writes = all(self.paths.of(word, part) == () for word in _written(part))
+        return no_writes and self._looks(part) is None and self._inside(_read(part), part) is None
+
+    def obstacle(self, rules: RuleSet, mode: PermissionMode) -> Obstacle | Covered:
+        """The first part that needs a question, or why none does."""
+        if not self._is_clear():
+            return Obstacle(self._unclear())
+        reasons = []
+        for part in self.line.certain_parts:
+            covered = self._covered(part, rules, mode)
+            if isinstance(covered, Obstacle):
+                return covered
+            reasons.append(covered)
+        return max(reasons, key=lambda covered: covered.rule is not None, default=Covered("It does nothing."))
+
+    def _is_clear(self) -> bool:
+        line = self.line
+        return line.unparsed is None and not line.doubts and not line.opaque and len(line.text) <= LONGEST_JUDGED
+
+    def _unclear(self) -> str:
+        line = self.line
+        if line.unparsed is not None:
+            return f"The command cannot be judged: {line.unparsed}."
+        if len(line.text) > LONGEST_JUDGED:
+            return f"The command is longer than {LONGEST_JUDGED:,} characters."
+        return f"The command cannot be judged beforehand: {(line.opaque or line.doubts)[0]}."
+
+    def _covered(self, part: Part, rules: RuleSet, mode: PermissionMode) -> Covered | Obstacle:
+        found = self._program_covered(part, rules, mode)
+        if isinstance(found, Obstacle):
+            return found
+        return self._files_covered(part, rules, mode) or found
+
+    def _program_covered(self, part: Part, rules: RuleSet, mode: PermissionMode) -> Covered | Obstacle:
+        if not part.words:
+            return Covered("It sets variables or opens files only.")
+        missing = self._looks(part)
+        if missing is None:
+            return Covered("It only looks, inside the working folders.")
+        found = self.effect(part)
+        rule = next(
+            (rule for rule in rules.index("allow").named(self.tool) if rule.content and allows(rule.content, part, found)), None
+        )
+        if rule is not None:
+            return self._within(part, found, rules, mode) or Covered(f"The rule {rule} allows it.", rule)
+        if mode == "acceptEdits" and found.kind == "edits" and not part.assignments:
+            return self._within(part, found, rules, mode) or Covered(
+                "Mode acceptEdits allows edits inside the working folders."
+            )
+        return missing
+
+    def _within(self, part: Part, found: Effect, rules: RuleSet, mode: PermissionMode) -> Obstacle | None:
+        """Why a program whose targets are known may not reach them under a rule or mode."""
+        if found.kind == "writes":
+            return self._writable(found.writes, part, rules, mode)
+        if found.kind not in ("edits", "changes"):
+            return None
+        return self._inside((*found.writes, *(found.reads if mode == "acceptEdits" else ())), part)
+
+    def _looks(self, part: Part) -> Obstacle | None:
+        """Why `part` is not known to only look inside the working folders; None if it is."""
+        shown = visible(part.shown)
+        found = self.effect(part)
+        if found.kind != "looks":
+            return Obstacle(_needs(shown, found))
+        unsafe = next((name for name in (value.name for value in part.assignments) if name not in SAFE_VARIABLES), None)
+        if unsafe and part.words and part.name not in _DECLARATIONS:
+            return Obstacle(f"`{shown}` sets {unsafe}, which may change what it does.")
+        if found.is_git and not all(self.place.files.git_is_plain(folder) for folder in self.paths.folders(part) or ("",)):
+            return Obstacle(f"`{shown}` may run a program that the repository's configuration names.")
+        return self._inside((*found.reads, *found.names), part)
+
+    def _inside(self, words: Iterable[Word], part: Part) -> Obstacle | None:
+        for word in words:
+            found = self.paths.of(word, part)
+            if found is None:
+                return Obstacle(f"It is not known which path {visible(word.text)!r} is.")
+            outside = next((path for path in found if self.place.root_of(path) is None), None)
+            if outside is not None:
+                return Obstacle(f"{outside} is outside the working folders.", path=outside)
+        return None
+
+    def _files_covered(self, part: Part, rules: RuleSet, mode: PermissionMode) -> Obstacle | None:
+        """Redirections: targets are edits, sources are reads."""
+        return self._readable(_read(part), part, rules) or self._writable(_written(part), part, rules, mode)
+
+    def _readable(self, words: Iterable[Word], part: Part, rules: RuleSet) -> Obstacle | None:
+        allow = rules.index("allow")
+        for word in words:
+            missing = self._inside((word,), part)
+            if missing and not self._by_rule(word, part, allow.reads):
+                return missing
+        return None
+
+    def _writable(self, words: Iterable[Word], part: Part, rules: RuleSet, mode: PermissionMode) -> Obstacle | None:
+        edits = rules.index("allow").edits
+        for word in words:
+            if self.paths.of(word, part) == ():
+                continue
+            if mode == "acceptEdits" and self._inside((word,), part) is None:
+                continue
+            if not self._by_rule(word, part, edits):
+                return Obstacle(f"Writing {visible(word.text)} needs permission: no rule and no mode allows that edit.")
+        return None
+
+    def _by_rule(self, word: Word, part: Part, index: PathRules) -> bool:
+        found = self.paths.of(word, part)
+        return bool(found) and all(index.covering(path, self.place) for path in found or ())
+
+
+_DECLARATIONS = frozenset(("export", "local", "declare", "readonly"))
+
+
+def _needs(shown: str, found: Effect) -> str:
+    if found.beyond is not None:
+        return f"`{shown}` needs permission: {visible(found.beyond.text)!r} is not known to only look."
+    return f"`{shown}` needs permission: no rule allows it."
+
+
+def _written(part: Part) -> tuple[Word, ...]:
+    return tuple(redirection.target for redirection in part.redirections if redirection.operator != READS_FROM)
+
+
+def _read(part: Part) -> tuple[Word, ...]:
+    return tuple(redirection.target for redirection in part.redirections if redirection.operator in (READS_FROM, "<>"))
