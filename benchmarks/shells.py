@@ -1,0 +1,99 @@
+"""What commands cost beside a bare spawn of bash: `python benchmarks/shells.py [--quick] [--json FILE]`.
+
+The first row goes through all that a model's call goes through; the others show where its time goes, and what very many
+commands at once take. Rows and ratios are those of `tools.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import anyio
+import tool_floors as floors
+from report import aligned
+
+from tools import Row, bash_row, times
+from toolwright.workspace import Workspace
+from toolwright.workspace.child_limits import ChildLimits
+
+AT_ONCE = 200
+UNLIMITED = ChildLimits(cpu_seconds=0, memory_mb=0, processes=0, open_files=0, file_size_mb=0, scratch_mb=0)
+
+
+@asynccontextmanager
+async def workspace(folder: Path, limits: ChildLimits | None = None) -> AsyncIterator[Workspace]:
+    made = Workspace(str(folder), env={}, state_dir=str(folder / ".state"), limits=limits)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def command_row(name: str, folder: Path, repeats: int, *, limits: ChildLimits | None = None) -> Row:
+    """A command without the tool around it."""
+    async with workspace(folder, limits) as door:
+
+        async def ours() -> None:
+            await door.run_command("true")
+
+        return await times(name, 2, lambda: floors.run(floors.SHELL, folder), ours, repeats=repeats)
+
+
+async def background_row(folder: Path, repeats: int) -> Row:
+    """Very many commands in the background, until the last of them has ended."""
+
+    def bare() -> None:
+        started = [subprocess.Popen(floors.SHELL, cwd=folder, stdout=subprocess.DEVNULL) for _ in range(AT_ONCE)]
+        for process in started:
+            process.wait()
+
+    async def ours() -> None:
+        async with workspace(folder) as door:
+            shells = [await door.start_command("true") for _ in range(AT_ONCE)]
+            for shell in shells:
+                if not await shell.wait(60) or shell.exit_code != 0:
+                    raise SystemExit(f"A background command ended with {shell.exit_code}: {shell.problem}")
+
+    return await times(f"{AT_ONCE} background shells at once, true", 2, bare, ours, repeats=repeats)
+
+
+async def run(quick: bool) -> list[Row]:
+    repeats = 40 if quick else 200
+    with tempfile.TemporaryDirectory(prefix="toolwright-shells-") as name:
+        folder = Path(name).resolve()
+        return [
+            await bash_row(folder, repeats),
+            await command_row("run_command, true", folder, repeats),
+            await command_row("run_command, true, no limits", folder, repeats, limits=UNLIMITED),
+            await background_row(folder, 3 if quick else 10),
+        ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Commands beside a bare spawn of bash.")
+    parser.add_argument("--quick", action="store_true", help="fewer repeats")
+    parser.add_argument("--json", metavar="FILE", help="write the numbers to this file too")
+    options = parser.parse_args()
+    started = time.monotonic()
+    rows = anyio.run(run, options.quick)
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"medians; {time.monotonic() - started:.0f} s; load at the end {load}, {os.cpu_count()} cores\n")
+    heads = ["", "floor ms", "ours ms", "ratio", "CPU ratio", "goal", "", ""]
+    print(aligned([heads, *(row.cells() for row in rows)]))
+    if options.json:
+        Path(options.json).write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
