@@ -35,6 +35,7 @@ interop: $(INTEROP)/.peers
 bench: $(VENV)/.package
 	$(VENV)/bin/python benchmarks/run.py
 	$(VENV)/bin/python benchmarks/tools.py
+	$(VENV)/bin/python benchmarks/shells.py
 
 clean:
 	rm -rf $(VENV) $(INTEROP) benchmarks/.venvs build dist
