@@ -58,6 +58,14 @@ def test_sources_choose_what_is_read(place: Place) -> None:
         assert files == ["managed", *sources]
 
 
+def test_the_users_own_folder_above_a_project_is_not_the_projects(place: Place) -> None:
+    put(place.folder / ".claude" / "CLAUDE.md", "mine")
+    own = (str(place.folder / ".claude"),)
+    for sources, expected in ((["project"], False), (["user"], True)):
+        places = MemoryPlaces(str(place.project), own, sources=sources, managed=())
+        assert ("mine" in load_memory(places).text) is expected
+
+
 def test_nothing_there_is_no_text(place: Place) -> None:
     assert memory(place) == Memory()
 

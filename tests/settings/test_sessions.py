@@ -151,7 +151,11 @@ async def test_a_policy_that_is_loosened_while_a_session_runs_is_not_heard(place
 
 
 @pytest.mark.parametrize(
-    "name", [".claude/settings.json", ".claude/settings.local.json", ".toolwright/settings.json", ".mcp.json"]
+    "name",
+    [
+        *(".claude/settings.json", ".claude/settings.local.json", ".toolwright/settings.json", ".mcp.json"),
+        *("CLAUDE.md", "AGENTS.md", "src/Claude.md", "CLAUDE.local.md", ".claude/rules/x.md"),
+    ],
 )
 async def test_an_agent_cannot_edit_its_own_gate_unseen(name: str, place: Place) -> None:
     change = Call("Write", {"file_path": name, "content": "{}"})
@@ -222,9 +226,20 @@ async def test_an_answer_that_cannot_be_kept_is_not_taken(place: Place) -> None:
         update = PermissionUpdate("addRules", [PermissionRuleValue("Write")], "allow", destination="localSettings")
         return PermissionResultAllow(updated_permissions=[update])
 
-    frames = await place.play(ScriptedModel([WRITE, Say("done")]), can_use_tool=person)
-    assert "could not be taken over" in text_of(results(frames)[0])
+    frames = await place.play(ScriptedModel([WRITE, WRITE, Say("done")]), can_use_tool=person)
+    for result in results(frames):
+        assert "could not be taken over" in text_of(result)
     assert not note(place).exists()
+
+
+@pytest.mark.parametrize("name", [".claude", ".toolwright"])
+async def test_in_the_home_folder_the_users_settings_are_not_a_projects(name: str, place: Place) -> None:
+    settings = place.project / name / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"allow": ["Write"]}}')
+    env = {"HOME": str(place.project), "CLAUDE_CONFIG_DIR": ""}
+    assert await writes(place, env=env)
+    assert not any("not trusted" in line for line in place.lines)
 
 
 # the command

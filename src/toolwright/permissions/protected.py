@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from unicodedata import normalize
 
-from toolwright.types.protected_names import FILES, FILES_BEGINNING, FOLDERS, NESTED_FOLDERS, OPEN_FOLDERS
+from toolwright.types.protected_names import FILES, FILES_BEGINNING, FOLDERS, MEMORY_FILES, NESTED_FOLDERS, OPEN_FOLDERS
 
 from .calls import Place
 
@@ -29,7 +29,7 @@ def _plain(part: str) -> str:
 
 
 def _is_protected_file(name: str) -> bool:
-    return name in FILES or name.startswith(FILES_BEGINNING)
+    return name in FILES or name in MEMORY_FILES or name.startswith(FILES_BEGINNING)
 
 
 def _without_open_folders(path: str) -> str:

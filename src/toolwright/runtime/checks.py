@@ -12,6 +12,7 @@ from typing import Any, get_args
 from uuid import UUID
 
 from toolwright.hooks import EVENTS
+from toolwright.mcp.configs import IN_PROCESS, BadServerConfig, parse_config
 from toolwright.types import (
     CanUseToolShadowedWarning,
     ClaudeAgentOptions,
@@ -129,7 +130,7 @@ TYPES: dict[str, tuple[Check, str]] = {
     "cwd": (is_path, "a path"),
     "settings": (is_text, "a path, or JSON text"),
     "setting_sources": (
-        lambda v: isinstance(v, list | tuple) and set(v) <= {"user", "project", "local"},
+        lambda v: isinstance(v, list | tuple) and all(source in ("user", "project", "local") for source in v),
         "a list of 'user', 'project' and 'local' (None: all)",
     ),
     "add_dirs": (lambda v: isinstance(v, list | tuple) and all(is_path(item) for item in v), "a list of paths"),
@@ -180,13 +181,15 @@ def check_not_supported(options: ClaudeAgentOptions) -> None:
 
 
 def check_servers(servers: object) -> None:
+    """The shape of what a dict says; a file is read, and variables are filled in, when the session starts."""
     if not isinstance(servers, Mapping):
-        raise OptionsError("mcp_servers: files are not supported in this version; give a dict of in-process servers")
-    for name, config in servers.items():
-        kind = config.get("type", "stdio") if isinstance(config, Mapping) else type(config).__name__
-        if kind != "sdk":
-            advice = "use create_sdk_mcp_server()"
-            raise OptionsError(f"mcp_servers[{name!r}]: servers of type {kind!r} are not supported in this version; {advice}")
+        return
+    try:
+        for name, config in servers.items():
+            if not (isinstance(config, Mapping) and config.get("type") == IN_PROCESS):
+                parse_config(name, config)
+    except BadServerConfig as error:
+        raise OptionsError(str(error)) from None
 
 
 def check_hooks(hooks: object) -> None:

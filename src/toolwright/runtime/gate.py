@@ -186,15 +186,23 @@ class Gate:
         return Verdict(True, updated, source="callback")
 
     def apply(self, update: PermissionUpdate) -> None:
-        """Take over a change of rules, mode or folders for the rest of this session, and keep it where its destination says."""
+        """Take over a change of rules, mode or folders for the rest of this session, and keep it where its destination says.
+
+        What cannot be kept is not taken over either.
+        """
+        before = self.rules, self.mode
         if update.type == "setMode" and update.mode is not None:
             self.set_mode(update.mode)
-        elif update.type == "addDirectories":
-            for directory in update.directories or ():
-                self._add_directory(directory)
         else:
             self.rules = self.rules.with_update(update)
-        self._keep(update)
+        try:
+            self._keep(update)
+        except ClaudeSDKError:
+            self.rules, self.mode = before
+            raise
+        if update.type == "addDirectories":
+            for directory in update.directories or ():
+                self._add_directory(directory)
 
     def set_mode(self, mode: PermissionMode) -> None:
         """Change the mode. Raises `OptionsError` for one that may not be used here."""

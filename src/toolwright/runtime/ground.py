@@ -62,6 +62,7 @@ def ground_of(options: ClaudeAgentOptions) -> Ground:
     where, sources = whereabouts(cwd, real), sources_of(options)
     loaded = load(where, inline=options.settings, sources=sources, trusted=is_trusted_explicitly(options, real))
     refuse_what_is_not_carried_out(loaded.settings)
+    settings_rules(loaded.settings.rules)  # refuses rules that cannot work before anything is started
     env = ChainMap(options.env, dict(loaded.settings.env), os.environ)
     return Ground(cwd, loaded.settings, env, where, loaded.is_trusted, sources)
 
@@ -102,7 +103,7 @@ def notes_on(ground: Ground) -> Iterator[str]:
     for named, folder in ground.settings_folders().items():
         if not os.path.isdir(folder):
             yield f"toolwright: settings: additionalDirectories: {named} is not a folder and was left out"
-    for key in sorted(settings.said & {"outputStyle", "apiKeyHelper", "mcpServers", "availableModels", "statusLine"}):
+    for key in sorted(settings.said & {"outputStyle", "apiKeyHelper", "availableModels", "statusLine"}):
         yield f"toolwright: settings: the key {key} has no effect in this version"
 
 

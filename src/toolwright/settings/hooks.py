@@ -44,6 +44,7 @@ def _hook(entry: Reader, event: str, matcher: str, origin: Origin) -> HookConfig
         args=entry.texts("args") if "args" in entry.names else None,
         url=entry.required_text("url") if kind == "http" else None,
         headers=tuple(entry.text_map("headers").items()),
+        variables=entry.texts("allowedEnvVars"),
         prompt=entry.required_text("prompt") if kind in ("prompt", "agent") else None,
         server=entry.required_text("server") if kind == "mcp_tool" else None,
         tool=entry.required_text("tool") if kind == "mcp_tool" else None,
@@ -55,6 +56,6 @@ def _hook(entry: Reader, event: str, matcher: str, origin: Origin) -> HookConfig
         status_message=entry.text("statusMessage"),
         shell=entry.text("shell"),
     )
-    entry.accept("input", "asyncRewake", "allowedEnvVars", "description")
+    entry.accept("input", "asyncRewake", "description")
     entry.finish()
     return hook

@@ -79,12 +79,15 @@ def candidates(places: MemoryPlaces) -> Iterator[Candidate]:
             own = (*_named(folder), *_rule_files(os.path.join(folder, "rules")))
             yield from (Candidate(path, "the user's own, for all projects") for path in own)
     for folder in (*_from_root(places.cwd), *places.further):
-        yield from _of_project(folder, places.sources)
+        yield from _of_project(folder, places)
 
 
-def _of_project(folder: str, sources: Collection[str]) -> Iterator[Candidate]:
+def _of_project(folder: str, places: MemoryPlaces) -> Iterator[Candidate]:
+    sources = places.sources
     if "project" in sources:
-        inner = [inside for name in FOLDER_NAMES if os.path.isdir(inside := os.path.join(folder, name))]
+        named = (os.path.join(folder, name) for name in FOLDER_NAMES)
+        # Above a project in the home folder lies the user's own folder: that one is not a project's.
+        inner = [path for path in named if path not in places.config and os.path.isdir(path)]
         found = (*_named(folder), *(path for inside in inner for path in (*_named(inside), *_rule_files(f"{inside}/rules"))))
         yield from (Candidate(path, "of the project", True) for path in found)
     if "local" in sources:

@@ -47,6 +47,8 @@ def _merge_two(high: Settings, low: Settings) -> Settings:
         env={**low.env, **high.env},
         hooks=(*high.hooks, *low.hooks),
         all_hooks_disabled=_first(high.all_hooks_disabled, low.all_hooks_disabled),
+        hook_urls=_first(high.hook_urls, low.hook_urls),
+        hook_variables=_first(high.hook_variables, low.hook_variables),
         model=_first(high.model, low.model),
         available_models=_first(high.available_models, low.available_models),
         output_style=_first(high.output_style, low.output_style),

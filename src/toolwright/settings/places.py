@@ -35,7 +35,11 @@ class Whereabouts:
         return [
             *(Origin("managed", f"{folder}/managed-settings.json", base=folder) for folder in self._if("managed", scopes)),
             *(Origin("local", f"{folder}/settings.local.json", base=self.cwd) for folder in own if "local" in scopes),
-            *(Origin("project", f"{folder}/settings.json", base=self.cwd) for folder in own if "project" in scopes),
+            *(
+                Origin("project", f"{folder}/settings.json", base=self.cwd)
+                for folder in own
+                if self._is_projects(folder, scopes)
+            ),
             *(Origin("project", path, base=self.cwd) for path in self._servers(scopes)),
             *(Origin("user", f"{folder}/settings.json", base=folder) for folder in self._if("user", scopes)),
         ]
@@ -43,6 +47,10 @@ class Whereabouts:
     def _if(self, scope: str, scopes: Container[str]) -> list[str]:
         folders = self.managed if scope == "managed" else self.config[::-1]
         return present(folders) if scope in scopes else []
+
+    def _is_projects(self, folder: str, scopes: Container[str]) -> bool:
+        """In the home folder the project's settings would be the user's own: those are not somebody else's."""
+        return "project" in scopes and os.path.realpath(folder) not in map(os.path.realpath, self.config)
 
     def _servers(self, scopes: Container[str]) -> list[str]:
         return present([os.path.join(self.cwd, SERVERS)]) if "project" in scopes else []

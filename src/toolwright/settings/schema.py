@@ -25,7 +25,7 @@ KNOWN_WITHOUT_EFFECT = frozenset(
     skipDangerousModePermissionPrompt skipWebFetchPreflight feedbackSurveyState prefersReducedMotion terminalProgressBarEnabled
     teammateMode autoUpdatesChannel effortLevel fastMode voiceEnabled worktree autoMemoryDirectory agent ultrathink
     allowManagedHooksOnly allowManagedPermissionRulesOnly allowManagedMcpServersOnly allowedMcpServers deniedMcpServers
-    allowedHttpHookUrls httpHookAllowedEnvVars includeGitInstructions defaultShell modelOverrides env_file
+    includeGitInstructions defaultShell modelOverrides env_file
     autoCompactEnabled autoConnectIde autoInstallIdeExtension editorMode tui viewMode remote parentSettingsBehavior
     disableDeepLinkRegistration disableSkillShellExecution disableAutoMode autoMode useAutoModeDuringPlan
     channelsEnabled allowedChannelPlugins blockedMarketplaces pluginTrustMessage pluginConfigs minimumVersion
@@ -44,13 +44,14 @@ MUST_BE_CARRIED_OUT = frozenset(
 )
 """Of these, the ones that limit when an administrator sets them: refused there, because nothing here does what they say."""
 
+LONGEST_REMEMBERED = 64 * 1024
 NOT_FROM_SETTINGS = ("CLAUDE_CONFIG_DIR", "HOME")
 """Variables that say where settings lie: only the real environment does."""
 
 
 def parse_settings(text: str, origin: Origin) -> Settings:
     """What the settings `text` says. Raises `OptionsError` with file, line and key."""
-    return _parsed(text, origin)
+    return _parsed(text, origin) if len(text) <= LONGEST_REMEMBERED else _parsed.__wrapped__(text, origin)
 
 
 @lru_cache(maxsize=32)
@@ -62,6 +63,8 @@ def _parsed(text: str, origin: Origin) -> Settings:
         env=_env(reader),
         hooks=_hooks(reader, origin),
         all_hooks_disabled=reader.boolean("disableAllHooks"),
+        hook_urls=reader.texts("allowedHttpHookUrls") if "allowedHttpHookUrls" in reader.names else None,
+        hook_variables=reader.texts("httpHookAllowedEnvVars") if "httpHookAllowedEnvVars" in reader.names else None,
         model=reader.text("model"),
         available_models=reader.texts("availableModels") if "availableModels" in reader.names else None,
         output_style=reader.text("outputStyle"),

@@ -57,6 +57,8 @@ class HookConfig:
     """With these the command is a program and runs without a shell."""
     url: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    variables: tuple[str, ...] = ()
+    """The `allowedEnvVars` of the settings: variables that the headers may name."""
     prompt: str | None = None
     server: str | None = None
     tool: str | None = None
@@ -94,6 +96,10 @@ class Settings:
     env: Mapping[str, str] = field(default_factory=dict, hash=False)
     hooks: tuple[HookConfig, ...] = ()
     all_hooks_disabled: bool | None = None
+    hook_urls: tuple[str, ...] | None = None
+    """Patterns of the addresses that hooks may ask (`allowedHttpHookUrls`); None: any."""
+    hook_variables: tuple[str, ...] | None = None
+    """The variables that headers of hooks may name at all (`httpHookAllowedEnvVars`); None: any."""
     model: str | None = None
     available_models: tuple[str, ...] | None = None
     output_style: str | None = None
