@@ -23,6 +23,7 @@ class Setting:
     args: tuple[str, ...] | None = None
     url: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    variables: tuple[str, ...] = ()
     condition: str | None = None
     timeout: float | None = None
     runs_async: bool = False

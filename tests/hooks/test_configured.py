@@ -182,8 +182,10 @@ async def test_an_address_without_a_good_answer_refuses_only_as_a_guard(event: s
 @pytest.mark.anyio
 async def test_headers_are_filled_in_with_the_variables_that_they_may_name() -> None:
     machine = Machine(HttpEnd(200, ""))
-    headers = (("authorization", "Bearer $TOKEN"), ("x-other", "${SECRET}-x"))
-    setting = Setting(kind="http", command=None, url="http://localhost:1/", headers=headers)
-    hooks, _ = ready(setting, means=replace(machine.means, header_variables={"TOKEN": "t0"}))
+    headers = (("authorization", "Bearer $TOKEN"), ("x-other", "${SECRET}-$OTHER-x"))
+    variables = ("TOKEN", "SECRET", "MISSING")
+    setting = Setting(kind="http", command=None, url="http://localhost:1/", headers=headers, variables=variables)
+    env = {"TOKEN": "t0", "SECRET": "not allowed by the administrator", "OTHER": "not listed by the hook"}
+    hooks, _ = ready(setting, means=replace(machine.means, env=env, allowed_variables=["TOKEN"]))
     await HookRunner(configured=hooks).run("PreToolUse", {"tool_name": "Bash", "tool_input": {}}, match_value="Bash")
-    assert machine.ran == [("http://localhost:1/", (("authorization", "Bearer t0"), ("x-other", "-x")))]
+    assert machine.ran == [("http://localhost:1/", (("authorization", "Bearer t0"), ("x-other", "--x")))]

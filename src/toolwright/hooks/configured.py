@@ -46,6 +46,11 @@ class HookSetting(Protocol):
     @property
     def headers(self) -> tuple[tuple[str, str], ...]: ...
     @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that the headers may name."""
+        ...
+
+    @property
     def condition(self) -> str | None:
         """A permission rule that the call must match."""
         ...
@@ -71,8 +76,10 @@ class Means:
     background: Background
     late: Late | None = None
     allowed_urls: Sequence[str] | None = None
-    header_variables: Mapping[str, str] = field(default_factory=dict)
-    """The variables that headers may name."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Where headers find the variables that they name."""
+    allowed_variables: Sequence[str] | None = None
+    """Those that any header may name; None: all that its hook lists."""
     session_end_seconds: float = SESSION_END_SECONDS
 
 
@@ -156,12 +163,18 @@ def _work(setting: HookSetting, means: Means) -> Callable[[dict[str, Any]], Awai
             raise OptionsError(f"hooks run in bash only; shell {setting.shell!r} is not supported")
         return CommandWork(setting.event, setting.command, setting.args, means.run, means.background, means.late)
     if setting.kind == "http" and setting.url:
-        headers = expanded(setting.headers, means.header_variables)
+        headers = expanded(setting.headers, _variables(setting, means))
         return HttpWork(setting.event, checked_url(setting.url, means.allowed_urls), headers, means.post)
     raise OptionsError(
         f"hooks of type {setting.kind} are not supported in this version, and a hook that may refuse something must not be "
         "left out; remove it, or use type command or http"
     )
+
+
+def _variables(setting: HookSetting, means: Means) -> dict[str, str]:
+    allowed = means.allowed_variables
+    names = [name for name in setting.variables if allowed is None or name in allowed]
+    return {name: means.env[name] for name in names if name in means.env}
 
 
 def _seconds(setting: HookSetting, means: Means) -> float:

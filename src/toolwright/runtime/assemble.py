@@ -177,7 +177,7 @@ def settings_hooks_of(ground: Ground, workspace: Workspace, toolbox: Toolbox) ->
         from toolwright.runtime.settings_hooks import HookGround, settings_hooks  # most sessions have none
 
         around = HookGround(workspace, toolbox, ground.env, news, background)
-        return settings_hooks(ground.settings.hooks_in_force, around)
+        return settings_hooks(ground.settings, around)
 
     return make
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from toolwright.hooks import Background, Hook
 from toolwright.hooks.commands import CommandEnd, RunCommand
-from toolwright.hooks.configured import HookSetting, Means, configured_hooks
+from toolwright.hooks.configured import Means, configured_hooks
 from toolwright.hooks.events import SESSION_END_SECONDS
 from toolwright.hooks.http import HttpEnd, Post
 from toolwright.models.base import ModelError
@@ -20,6 +20,7 @@ from toolwright.models.http import Answer, Lease, Route, Timeouts, header
 from toolwright.permissions import Call, Place, RuleSet, decide
 from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.toolbox import Toolbox
+from toolwright.settings import Settings
 from toolwright.tools.base import InvalidInput, Tool
 from toolwright.tools.registry import canonical_name
 from toolwright.types import OptionsError
@@ -41,7 +42,7 @@ class HookGround:
     background: Background
 
 
-def settings_hooks(settings: Sequence[HookSetting], ground: HookGround) -> dict[str, tuple[Hook, ...]]:
+def settings_hooks(settings: Settings, ground: HookGround) -> dict[str, tuple[Hook, ...]]:
     """The hooks of each event. Raises `OptionsError` for what cannot work."""
     means = Means(
         run=command_runner(ground.workspace),
@@ -49,9 +50,12 @@ def settings_hooks(settings: Sequence[HookSetting], ground: HookGround) -> dict[
         applies=lambda rule: condition(rule, ground.toolbox, ground.workspace, home=ground.env.get("HOME")),
         background=ground.background,
         late=ground.news.came_late,
+        allowed_urls=settings.hook_urls,
+        env=ground.env,
+        allowed_variables=settings.hook_variables,
         session_end_seconds=session_end_seconds(ground.env),
     )
-    return configured_hooks(settings, means, note=ground.news.diagnose)
+    return configured_hooks(settings.hooks_in_force, means, note=ground.news.diagnose)
 
 
 def session_end_seconds(env: Mapping[str, str]) -> float:
