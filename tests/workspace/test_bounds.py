@@ -117,6 +117,13 @@ async def test_background_commands_are_limited_too(tmp_path: Path) -> None:
     await workspace.close()
 
 
+async def test_hooks_are_limited_too(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path, limits=ChildLimits(open_files=62))
+    answer = await workspace.exchange("cat; ulimit -H -n", stdin=b"asked ", on_output=lambda piece: None)
+    assert (answer.text, answer.exit_code) == ("asked 62\n", 0)
+    await workspace.close()
+
+
 def test_what_a_folder_holds_is_counted_without_following_links(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "file").write_bytes(os.urandom(100_000))

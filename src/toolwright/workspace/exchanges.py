@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -17,6 +18,9 @@ from toolwright.workspace.children import MOST_ERROR_BYTES, Account, ChildProces
 from toolwright.workspace.limits import inline
 from toolwright.workspace.shells import shell_path
 from toolwright.workspace.trees import Mark, end_tree
+
+if TYPE_CHECKING:  # loaded by who makes them
+    from toolwright.workspace.bounds import Bounds
 
 MOST_BYTES = 1 << 20
 """How much of an answer is kept."""
@@ -36,9 +40,11 @@ class Asked:
     environment: Mapping[str, str]
     mark: Mark
     account: Account | None = None
+    bounds: Bounds | None = None
 
     def argv(self) -> tuple[str, ...]:
-        script = _MARKED.format(mark=self.mark.value) + (_LINE if self.args is None else _PROGRAM)
+        bounding = "" if self.bounds is None else self.bounds.words
+        script = _MARKED.format(mark=self.mark.value) + bounding + (_LINE if self.args is None else _PROGRAM)
         return (shell_path(), "--noprofile", "--norc", "-c", script, "bash", self.command, *(self.args or ()))
 
 
@@ -77,6 +83,7 @@ async def exchange(asked: Asked, *, stdin: bytes, on_output: Callable[[bytes], N
                 account=asked.account,
                 separate_errors=True,
                 stdin=source,
+                keep=() if asked.bounds is None else asked.bounds.doors,
             )
         )
     try:
@@ -87,6 +94,8 @@ async def exchange(asked: Asked, *, stdin: bytes, on_output: Callable[[bytes], N
         if not child.exited:
             with anyio.CancelScope(shield=True):
                 await end_tree(asked.mark, child.pid)
+                if asked.bounds is not None:
+                    await asked.bounds.end_rest()
         child.close()
     answer.exit_code = 128 - child.returncode if child.returncode < 0 else child.returncode
     answer.errors = _errors(child)

@@ -323,7 +323,7 @@ class Workspace:
 
         with self._surroundings(None) as around:
             environment = {**around.environment, "CLAUDE_PROJECT_DIR": self.home}
-            asked = exchanges.Asked(command, args, around.directory, environment, around.mark, around.account)
+            asked = exchanges.Asked(command, args, around.directory, environment, around.mark, around.account, around.bounds)
             return await exchanges.exchange(asked, stdin=stdin, on_output=on_output)
 
     @contextmanager
