@@ -63,6 +63,7 @@ METADATA = [
 ]
 TRICKS = [
     "evil.test\0.allowed.test",
+    "allowed.test\0.evil.test",
     "127.0.0.1\0.allowed.test",
     "evil.test%00.allowed.test",
     "evil.test\t.allowed.test",
