@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -15,6 +16,7 @@ from . import git_commands
 from .lines import CommandLine, Part, first_unknown, joined, unquoted
 from .patterns import glob_matches
 from .programs import Effect
+from .programs import effect as effect_of
 from .reach import reaching
 from .words import UNKNOWN, Word
 from .wrappers import runs_its_arguments
@@ -84,17 +86,17 @@ def _allows_wrapped(content: str, part: Part, effect: Effect) -> bool:
 def _is_beyond(content: str, part: Part, effect: Effect) -> bool:
     """Whether the part that only a `*` covers does more than the command's name says."""
     named = fixed_words(content)
-    if not named or (runs_its_arguments(part.name) and (len(named) < 2 or named[1].startswith("-"))):
-        return (
-            runs_its_arguments(part.name) or _unnamed(effect.beyond, named) or _unnamed(reaching(part, piped=part.piped), named)
-        )
-    if effect.kind == "looks":
-        return False
-    return _unnamed(effect.beyond, named) or (effect.kind == "runs" and _unnamed(reaching(part, piped=part.piped), named))
-
-
-def _unnamed(word: Word | None, named: list[str]) -> bool:
-    return word is not None and word.text not in named
+    if runs_its_arguments(part.name) and (len(named) < 2 or named[1].startswith("-")):
+        return True
+    while effect.kind == "runs":
+        word = effect.beyond or reaching(part)
+        if word is None:
+            return False
+        if word.text not in named or word is part.words[0] or part.name == "find":
+            return True
+        part = replace(part, words=tuple(other for other in part.words if other is not word))
+        effect = effect_of(part)
+    return False
 
 
 # forbidding

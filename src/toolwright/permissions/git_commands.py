@@ -97,7 +97,6 @@ _LISTING: dict[str, tuple[Spec, frozenset[str]]] = {
         spec("lz", "", "list get get-all get-regexp show-origin show-scope name-only local global system"),
         frozenset(("list", "get")),
     ),
-    "submodule": (spec("q", "", "quiet recursive"), frozenset(("status", "summary"))),
     "symbolic-ref": (spec("q", "", "short quiet"), frozenset()),
 }
 """Commands that list in one form and change in another: the options of the listing form, and the words that begin it."""

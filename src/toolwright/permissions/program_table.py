@@ -97,13 +97,12 @@ READERS: dict[str, Reader] = {
     "type": Reader(spec("aftpP", extra=_CARELESS), "text"),
     "diff": Reader(
         spec(
-            "abBcdeEiNpqrstTuwyZ",
+            "abBcdeEiNpqstTuwyZ",
             "UCIxWFL",
-            "unified context brief recursive ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side "
+            "unified context brief ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side "
             "text new-file report-identical-files color minimal suppress-common-lines strip-trailing-cr",
             long_values="unified context color exclude width label ignore-matching-lines",
         ),
-        walks="r recursive",
     ),
     "cmp": Reader(spec("bls", "ni", "quiet silent verbose print-bytes", extra=_CARELESS)),
     "comm": Reader(spec("123z", long="check-order nocheck-order total", extra=_CARELESS)),
@@ -199,7 +198,7 @@ READERS: dict[str, Reader] = {
     "return": _JUST_WORDS,
     "break": _JUST_WORDS,
     "continue": _JUST_WORDS,
-    "wait": _JUST_WORDS,
+    "wait": Reader(spec(), "text"),
     "jobs": Reader(spec("lprs"), "none"),
     "md5sum": _SUMS,
     "sha1sum": _SUMS,

@@ -42,7 +42,7 @@ _INLINE_LONG = frozenset(("--eval", "--print", "--require", "--import", "--loade
 _PYTHON = re.compile(r"python\d(\.\d+)?")
 
 
-def reaching(part: Part, *, piped: bool = False) -> Word | None:
+def reaching(part: Part) -> Word | None:
     """The first word of `part` that no `*` covers."""
     name = part.name
     if name in NEVER_BY_WILDCARD:
@@ -50,7 +50,7 @@ def reaching(part: Part, *, piped: bool = False) -> Word | None:
     name = "python3" if _PYTHON.fullmatch(name) else name
     rest = part.words[1:]
     if name in _INLINE_CODE:
-        return _inline(part, _INLINE_CODE[name], piped)
+        return _inline(part, _INLINE_CODE[name])
     if name in _OPTIONS:
         return next((word for word in rest if _matches(word, _OPTIONS[name])), None)
     if name in ("npm", "pnpm", "yarn", "bun"):
@@ -58,7 +58,7 @@ def reaching(part: Part, *, piped: bool = False) -> Word | None:
     return git_commands.reaching(part.words) if name == "git" else None
 
 
-def _inline(part: Part, letters: str, piped: bool) -> Word | None:
+def _inline(part: Part, letters: str) -> Word | None:
     """Code in an argument or on standard input, instead of a file that can be looked at."""
     for word in part.words[1:]:
         if not word.text.startswith("-"):
@@ -67,7 +67,7 @@ def _inline(part: Part, letters: str, piped: bool) -> Word | None:
             return word if word.text == "-" else None
         if word.text.partition("=")[0] in _INLINE_LONG or not word.known or _has_letter(word.text, letters):
             return word
-    return part.words[0] if piped else None
+    return part.words[0] if part.piped else None
 
 
 def _has_letter(text: str, letters: str) -> bool:

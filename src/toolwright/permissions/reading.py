@@ -103,7 +103,9 @@ class _Reader:
         else:
             after = self._call(command, moves, redirections)
         self._fed = fed
-        return (moves, moves) if statement.get("Background") or statement.get("Coprocess") else after
+        if statement.get("Background"):
+            return moves, moves
+        return (after[1], after[0]) if statement.get("Negated") else after
 
     def command(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
         walk = getattr(self, f"_walk_{node['Type']}", None)
@@ -274,15 +276,20 @@ class _Reader:
             self.opaque.append(f"{part.name} changes what later words mean")
 
     def _moved(self, part: Part, moves: Moves) -> tuple[Moves, Moves]:
-        name = part.words[0].plain if part.words else None
-        if name in ("exit", "return", "exec"):
+        words = part.words
+        if _leaves(words):
             return NOWHERE, NOWHERE
-        if name in ("popd", "dirs"):
-            return ANYWHERE, ANYWHERE
-        if name not in ("cd", "pushd"):
-            return (ANYWHERE, ANYWHERE) if name in (None, ".", "source", "eval") and part.words else (moves, moves)
-        target = _cd_target(part.words[1:])
-        return self._some(frozenset((*row, target) for row in moves)), moves
+        while words and (inner := unwrapped(words)) is not None and inner.harmless:
+            words = inner.commands[0]
+        if not words:
+            return moves, moves
+        name = words[0].plain
+        if name in ("cd", "pushd"):
+            target = NO_WORD if name == "pushd" and len(words) == 1 else _cd_target(words[1:])
+            moved = frozenset((*row, target) for row in moves)
+            # `command cd x` moves, `timeout 5 cd x` does not: behind a wrapper it may be either
+            return self._some(moved if words is part.words else moved | moves), moves
+        return (ANYWHERE, ANYWHERE) if name in (None, "popd", ".", "source", "eval", "exec") else (moves, moves)
 
     # words
 
@@ -396,6 +403,12 @@ def _is_descriptor(operator: str, target: Word) -> bool:
     return (operator in (">&", "<&") and target.known and target.text.rstrip("-").isdecimal()) or (
         target.text == "-" and operator == ">&"
     )
+
+
+def _leaves(words: tuple[Word, ...]) -> bool:
+    """`exit` with a number at most: with more it stays."""
+    numbers = [word.plain or "" for word in words[1:]]
+    return bool(words) and words[0].plain == "exit" and len(numbers) < 2 and all(number.isdecimal() for number in numbers)
 
 
 def _cd_target(words: tuple[Word, ...]) -> Word:

@@ -9,10 +9,11 @@ from .words import Word
 
 # sed
 
-_SED_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|\+\d+)"
+_SED_IN_BRACKET = r"\^?\]?(?:\[:[a-z]+:\]|[^\[\]\\/\n])*"
+_SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/(?:[^/\[\\\n]|\\.|\[{_SED_IN_BRACKET}\])*/[IM]*|\+\d+)"
 _SED_PREFIX = re.compile(rf"(?:{_SED_ADDRESS}(?:\s*,\s*{_SED_ADDRESS})?)?\s*!?\s*", re.DOTALL)
 _SED_SIMPLE = re.compile(r"[pdnNDPhHgGxl=}]|[qQ]\d*|\{")
-_SED_BRACKET = re.compile(r"\[\^?\]?[^\]\\\n]*\]")
+_SED_BRACKET = re.compile(r"\[\^?\]?(?:\[:[a-z]+:\]|[^\[\]\\\n])*\]")
 _SED_FLAGS = re.compile(r"[gpiIM0-9]*")
 
 
@@ -71,7 +72,9 @@ def _sed_end(script: str, place: int, *, opened: bool = False) -> int | None:
 
 # awk
 
-_AWK_ACTS = re.compile(r"system|getline|printf?\s*\(?[^;}]*>|\||>|@|close|fflush|ENVIRON|PROCINFO|ARGV|include|load")
+_AWK_ACTS = re.compile(
+    r"system|getline|printf?\s*\(?[^;}]*>|\||>|@|close|fflush|ENVIRON|PROCINFO|ARGV|SYMTAB|FUNCTAB|include|load"
+)
 
 
 def awk_only_looks(program: str) -> bool:
@@ -117,11 +120,21 @@ def find_paths(words: Sequence[Word]) -> tuple[list[Word], Word | None]:
 # test
 
 
+_TEST_UNARY = frozenset("-a -b -c -d -e -f -g -h -k -n -p -r -s -t -u -w -x -z -L -N -O -S -G".split())  # noqa: SIM905 — word lists
+_TEST_BINARY = frozenset("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef".split())  # noqa: SIM905
+
+
 def test_only_looks(words: Sequence[Word]) -> Word | None:
-    """The first word of a `test` or `[` that evaluates more than it says. A word that is not known could be such an
-    operator.
+    """The first word of a `test` or `[` by which it may evaluate more than it says.
+
+    `-v` and `-R` run what an array's index holds, so a word that is not known must not stand where one of them could.
     """
-    for word in words:
-        if word.text in ("-v", "-R") or not word.one:
-            return word
-    return None
+    refused = next((word for word in words if word.text in ("-v", "-R") or not word.one), None)
+    if refused is not None or all(word.known for word in words):
+        return refused
+    inner = [word for word in words if word.text != "]"]
+    if inner and inner[0].plain == "!":
+        inner = inner[1:]
+    one = len(inner) == 2 and inner[0].plain in _TEST_UNARY
+    two = len(inner) == 3 and inner[1].plain in _TEST_BINARY
+    return None if one or two else next(word for word in words if not word.known)

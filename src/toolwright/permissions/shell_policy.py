@@ -201,9 +201,13 @@ class CommandJudge:
         unsafe = next((name for name in (value.name for value in part.assignments) if name not in SAFE_VARIABLES), None)
         if unsafe and part.words and part.name not in _DECLARATIONS:
             return Obstacle(f"`{shown}` sets {unsafe}, which may change what it does.")
-        if found.is_git and not all(self.place.files.git_is_plain(folder) for folder in self.paths.folders(part) or ("",)):
+        if found.is_git and not self._git_is_plain(part):
             return Obstacle(f"`{shown}` may run a program that the repository's configuration names.")
         return self._inside((*found.reads, *found.names), part)
+
+    def _git_is_plain(self, part: Part) -> bool:
+        folders = self.paths.folders(part)
+        return folders is not None and all(self.place.files.git_is_plain(folder) for folder in folders)
 
     def _inside(self, words: Iterable[Word], part: Part) -> Obstacle | None:
         for word in words:

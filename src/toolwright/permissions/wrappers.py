@@ -67,7 +67,7 @@ def unwrapped(words: Words) -> Unwrapped | None:
 
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 _STDBUF = re.compile(r"(-[ioe]|--(input|output|error)=)(0|L|\d+[KMG]?)")
-_NICE = re.compile(r"-?-?\d+|--adjustment=-?\d+|-n-?\d+")
+_NICE = re.compile(r"--?\d+|--adjustment=-?\d+|-n-?\d+")
 _TIMEOUT = re.compile(r"-v|--verbose|--foreground|-f|-p|--preserve-status|--(kill-after|signal)=[\w.]+|-[ks][\w.]+")
 _XARGS = re.compile(r"-0|-r|-t|--null|--no-run-if-empty|-[nLP]\d+|--max-(args|procs|lines)=\d+")
 
