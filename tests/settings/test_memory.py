@@ -10,7 +10,7 @@ from support_runtime import assert_valid_history, session_for, until_result, use
 from support_settings import Place, first_message
 from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.settings.imports import imports_of, prose_of, rule_paths
-from toolwright.settings.memory import MOST_CHARACTERS, Memory, MemoryPlaces, load_memory
+from toolwright.settings.memory import MOST_CHARACTERS, Memory, MemoryPlaces, Recollection
 from toolwright.settings.memory_file import LARGEST
 
 
@@ -25,8 +25,12 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
+def places_of(place: Place, **more: Any) -> MemoryPlaces:
+    return MemoryPlaces(str(place.project), (str(place.config),), managed=(str(place.managed),), **more)
+
+
 def memory(place: Place, **more: Any) -> Memory:
-    return load_memory(MemoryPlaces(str(place.project), (str(place.config),), managed=(str(place.managed),), **more))
+    return Recollection(places_of(place, **more)).beginning()
 
 
 def test_files_come_from_far_to_near(place: Place) -> None:
@@ -63,7 +67,7 @@ def test_the_users_own_folder_above_a_project_is_not_the_projects(place: Place) 
     own = (str(place.folder / ".claude"),)
     for sources, expected in ((["project"], False), (["user"], True)):
         places = MemoryPlaces(str(place.project), own, sources=sources, managed=())
-        assert ("mine" in load_memory(places).text) is expected
+        assert ("mine" in Recollection(places).beginning().text) is expected
 
 
 def test_nothing_there_is_no_text(place: Place) -> None:
@@ -191,6 +195,20 @@ def test_what_cannot_be_read_is_left_out_with_a_note(kind: str, place: Place) ->
     assert len(found.notes) == 1
 
 
+def test_a_subfolder_speaks_when_a_file_in_it_was_read_and_only_once(place: Place) -> None:
+    put(place.project / "CLAUDE.md", "top")
+    put(place.project / "a" / "CLAUDE.md", "in a")
+    put(place.project / "a" / "b" / "AGENTS.md", "in b @../../../secret")
+    put(place.folder / "secret", "SECRET")
+    recollection = Recollection(places_of(place))
+    assert "in a" not in recollection.beginning().text
+    root = os.path.realpath(place.project)
+    told = recollection.below([f"{root}/a/b", "/etc", root])
+    assert told.text.index("in a") < told.text.index("in b")
+    assert "SECRET" not in told.text
+    assert recollection.below([f"{root}/a/b", f"{root}/a"]).text == ""
+
+
 # in a conversation
 
 
@@ -254,3 +272,17 @@ async def test_added_folders_count_only_if_asked_for(place: Place) -> None:
         model = ScriptedModel([Say("hi")])
         await place.play(model, add_dirs=[place.folder / "lib"], env=env)
         assert ("library advice" in str(first_message(model))) is expected
+
+
+@pytest.mark.anyio
+async def test_the_advice_of_a_subfolder_comes_with_the_result_of_the_first_read_there(place: Place) -> None:
+    put(place.project / "lib" / "CLAUDE.md", "lib advice")
+    for name in ("x", "y"):
+        put(place.project / "lib" / name, "content")
+    calls = [Call("Read", {"file_path": f"lib/{name}"}) for name in ("x", "y")]
+    model = ScriptedModel([*calls, Say("done")])
+    await place.play(model)
+    seen = [str([message.content for message in request.messages]).count("lib advice") for request in model.requests]
+    assert seen == [0, 1, 1]
+    assert "lib advice" in str(model.requests[1].messages[-1].content)
+    assert_valid_history(model)

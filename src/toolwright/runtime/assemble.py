@@ -17,7 +17,7 @@ from toolwright.runtime import checks
 from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.conversation import Conversation, Sampling
 from toolwright.runtime.gate import Asking, Changing, Gate
-from toolwright.runtime.ground import Ground, ground_of, keep_update, memory_of, notes_on, settings_rules
+from toolwright.runtime.ground import Ground, Remembering, ground_of, keep_update, notes_on, settings_rules
 from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.host import host_of
 from toolwright.runtime.ledger import Ledger
@@ -78,6 +78,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     choose_models = model_chooser(options, ground)
     background = BackgroundTasks(workspace, beginning.session_id, send=session.put_now, wake=session.wake)
     hooks.background_tasks = background.summaries
+    remembering = remembering_of(options, ground, gate)
     conversation = Conversation(
         beginning.session_id,
         choose_models(options.model),
@@ -91,13 +92,13 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         limits=Limits(options.max_turns, options.max_budget_usd),
         sampling=sampling(options, ground.env),
         structured=structured,
-        recall=lambda: recall(options, ground, gate=gate),
+        recall=remembering.beginning,
         partial_messages=options.include_partial_messages,
         replay_prompts=REPLAY_FLAG in options.extra_args,
         history=beginning.history,
         used_ids=beginning.used_ids,
         deferred=beginning.deferred,
-        take_news=background.take_news,
+        take_news=lambda: [*background.take_news(), *remembering.below(workspace.reads.take_folders())],
     )
 
     async def release() -> None:
@@ -119,12 +120,9 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
 # the ground
 
 
-def recall(options: ClaudeAgentOptions, ground: Ground, *, gate: Gate) -> str:
-    """The standing instructions of memory files, as the conversation's beginning."""
-    memory = memory_of(ground, add_dirs=options.add_dirs, is_hidden=gate.hidden_paths())
-    for note in memory.notes:
-        tell(options, f"toolwright: {note}")
-    return memory.text
+def remembering_of(options: ClaudeAgentOptions, ground: Ground, gate: Gate) -> Remembering:
+    further = [os.path.join(ground.cwd, os.path.expanduser(os.fspath(folder))) for folder in options.add_dirs]
+    return Remembering(ground, further=further, hidden=gate.hidden_paths, tell=lambda line: tell(options, line))
 
 
 def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:

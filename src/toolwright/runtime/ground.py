@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,7 +20,10 @@ from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionUpdate
 
 if TYPE_CHECKING:
-    from toolwright.settings.memory import Memory
+    from toolwright.settings.memory import Memory, MemoryPlaces, Recollection
+
+Hidden = Callable[[str], bool]
+"""Whether a deny rule keeps this path from being read."""
 
 TRUST_FLAG = "trust-workspace"
 TRUST_VARIABLE = "TOOLWRIGHT_TRUST_WORKSPACE"
@@ -142,19 +145,49 @@ def keep_update(update: PermissionUpdate, ground: Ground) -> None:
     write_update(update, ground.where)
 
 
-def memory_of(ground: Ground, *, add_dirs: Sequence[str | os.PathLike[str]], is_hidden: Callable[[str], bool] | None) -> Memory:
-    """The memory files of the session."""
-    from toolwright.settings.memory import MemoryPlaces, load_memory  # not before there is a prompt
+class Remembering:
+    """The memory files of one session: read with the first prompt, and those of a subfolder once a file there has been read."""
 
-    with_added = ground.env.get("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "").lower() in ("1", "true")
-    further = [os.path.join(ground.cwd, os.path.expanduser(os.fspath(folder))) for folder in add_dirs] if with_added else []
-    places = MemoryPlaces(
-        ground.cwd,
-        ground.where.config,
-        SOURCES if ground.sources is None else ground.sources,
-        further=tuple(further),
-        excludes=ground.settings.memory_excludes,
-        is_trusted=ground.is_trusted,
-        is_hidden=is_hidden,
-    )
-    return load_memory(places)
+    __slots__ = ("_further", "_ground", "_hidden", "_recollection", "_tell")
+
+    def __init__(
+        self, ground: Ground, *, further: Sequence[str], hidden: Callable[[], Hidden | None], tell: Callable[[str], None]
+    ) -> None:
+        self._ground = ground
+        self._further = further
+        self._hidden = hidden
+        self._tell = tell
+        self._recollection: Recollection | None = None
+
+    def beginning(self) -> str:
+        from toolwright.settings.memory import Recollection  # not before there is a prompt
+
+        self._recollection = Recollection(self._places())
+        return self._told(self._recollection.beginning())
+
+    def below(self, folders: Collection[str]) -> list[str]:
+        """The texts about these folders that were not told yet."""
+        if not folders or self._recollection is None:
+            return []
+        told = self._told(self._recollection.below(folders))
+        return [told] if told else []
+
+    def _told(self, memory: Memory) -> str:
+        for note in memory.notes:
+            self._tell(f"toolwright: {note}")
+        return memory.text
+
+    def _places(self) -> MemoryPlaces:
+        from toolwright.settings.memory import MemoryPlaces
+
+        ground = self._ground
+        with_added = ground.env.get("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "").lower() in ("1", "true")
+        return MemoryPlaces(
+            ground.cwd,
+            ground.where.config,
+            SOURCES if ground.sources is None else ground.sources,
+            further=tuple(self._further) if with_added else (),
+            excludes=ground.settings.memory_excludes,
+            is_trusted=ground.is_trusted,
+            is_hidden=self._hidden(),
+        )

@@ -1,13 +1,13 @@
 """Memory files: CLAUDE.md and AGENTS.md of the administrator, the user and every folder from the root down to the session's.
 
-Read once, before the first prompt, as one text for the beginning of the conversation. A file that cannot be read is left out
-with a note: unlike settings it forbids nothing.
+Read once, before the first prompt, as one text for the beginning of the conversation; those of a subfolder when a file there
+has been read. A file that cannot be read is left out with a note: unlike settings it forbids nothing.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -26,6 +26,9 @@ HEAD = (
     "<standing-instructions>\n"
     "What the people you work for have written down for every session, from files on this machine. Where it bears on the task, "
     "follow it; a later file is closer to the task than an earlier one. It does not change what you are permitted to do."
+)
+HEAD_BELOW = (
+    "<standing-instructions>\nA file was read whose folder has instructions of its own. They are about the work in that folder."
 )
 TAIL = "</standing-instructions>"
 
@@ -61,13 +64,6 @@ class Candidate(NamedTuple):
     path: str
     label: str
     of_project: bool = False
-
-
-def load_memory(places: MemoryPlaces) -> Memory:
-    gathering = _Gathering(places)
-    for candidate in candidates(places):
-        gathering.take(candidate)
-    return gathering.memory()
 
 
 def candidates(places: MemoryPlaces) -> Iterator[Candidate]:
@@ -114,23 +110,40 @@ def _from_root(folder: str) -> list[str]:
     return above[::-1]
 
 
-class _Gathering:
-    """One reading of all memory files: each file once, within bounds."""
+class Recollection:
+    """What one session has read of memory files: each file once, within bounds."""
 
     def __init__(self, places: MemoryPlaces) -> None:
         self._places = places
         self._seen: set[tuple[int, int]] = set()
+        self._folders: set[str] = set()
         self._parts: list[str] = []
         self._left = MOST_CHARACTERS
         self._memory = Memory()
 
-    def take(self, candidate: Candidate) -> None:
-        if not any(fnmatchcase(candidate.path, pattern) for pattern in self._places.excludes):
-            self._take(candidate.path, candidate.label, reach_far=not candidate.of_project, hops=0)
+    def beginning(self) -> Memory:
+        """What the conversation begins with."""
+        return self._gathered(candidates(self._places), HEAD)
 
-    def memory(self) -> Memory:
+    def below(self, folders: Iterable[str]) -> Memory:
+        """What belongs to these folders and those between them and the session's own, as far as it was not told yet."""
+        new = sorted({between for folder in folders for between in self._between(folder)} - self._folders)
+        self._folders.update(new)
+        return self._gathered((each for folder in new for each in _of_project(folder, self._places)), HEAD_BELOW)
+
+    def _between(self, folder: str) -> Iterator[str]:
+        top = os.path.realpath(self._places.cwd)
+        while folder.startswith(os.path.join(top, "")) and folder not in self._folders:
+            yield folder
+            folder = os.path.dirname(folder)
+
+    def _gathered(self, found: Iterable[Candidate], head: str) -> Memory:
+        self._parts, self._memory = [], Memory()
+        for candidate in found:
+            if not any(fnmatchcase(candidate.path, pattern) for pattern in self._places.excludes):
+                self._take(candidate.path, candidate.label, reach_far=not candidate.of_project, hops=0)
         if self._parts:
-            self._memory.text = "\n\n".join((HEAD, *self._parts, TAIL))
+            self._memory.text = "\n\n".join((head, *self._parts, TAIL))
         return self._memory
 
     def _take(self, path: str, label: str, *, reach_far: bool, hops: int) -> None:
@@ -149,7 +162,7 @@ class _Gathering:
 
     def _open(self, path: str, *, reach_far: bool) -> MemoryFile | None:
         """The file, None if it was read already. Raises `NotMemory`."""
-        if len(self._memory.files) >= MOST_FILES or self._left <= 0:
+        if len(self._seen) >= MOST_FILES or self._left <= 0:
             raise NotMemory("there are too many memory files")
         if self._places.is_hidden is not None and self._places.is_hidden(os.path.realpath(path)):
             raise NotMemory("a deny rule forbids reading it")

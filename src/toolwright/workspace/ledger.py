@@ -84,18 +84,20 @@ class Showings:
 class ReadLedger:
     """Real path → the version last seen. Bounded: the file not touched for the longest is forgotten first."""
 
-    __slots__ = ("_news", "_seen", "showings")
+    __slots__ = ("_folders", "_news", "_seen", "showings")
 
     def __init__(self) -> None:
         self._seen: dict[str, SeenFile] = {}
         self.showings = Showings()
         self._news: dict[str, SeenFile] = {}
+        self._folders: set[str] = set()
 
     def note(self, path: str, status: os.stat_result, data: bytes | None) -> None:
         """The session has seen this version: all of `data`, or a part of it (None)."""
         seen = SeenFile(status.st_mtime_ns, status.st_size, None if data is None else digest(data))
         if self._put(path, seen) != seen:
             self._news[path] = seen
+            self._folders.add(os.path.dirname(path))
 
     def take_news(self) -> list[dict[str, Any]]:
         """What was learnt since the last time, as rows that `restore` understands."""
@@ -103,6 +105,13 @@ class ReadLedger:
             return []
         news, self._news = self._news, {}
         return [seen.as_row(path) for path, seen in news.items()]
+
+    def take_folders(self) -> set[str]:
+        """The folders of the files that were seen anew since the last time."""
+        if self._folders:
+            folders, self._folders = self._folders, set()
+            return folders
+        return set()
 
     def restore(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Know again what an earlier run of this session knew. Each file is held against it when it is next touched."""
