@@ -21,6 +21,7 @@ _HEAD = """\
 Usage: toolwright [flags] [prompt]
        toolwright demo [--keep] [--model NAME]
        toolwright trust [DIR] [--yes | --show | --revoke]
+       toolwright permissions explain TOOL JSON [--allow RULE]…
 
 Runs an agent: a model that works with tools on the files of this folder.
 

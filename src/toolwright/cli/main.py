@@ -47,6 +47,10 @@ def _dispatch(arguments: list[str]) -> int:
         from toolwright.cli.trust import trust_command
 
         return trust_command(arguments[1:])
+    if arguments[:1] == ["permissions"]:
+        from toolwright.cli.permissions import permissions_command
+
+        return permissions_command(arguments[1:])
     from toolwright.cli.flags import parse
 
     line = parse(arguments)
@@ -124,7 +128,7 @@ def _refuse_mistyped_command(words: Sequence[str]) -> None:
 
     from toolwright.cli.flags import UsageError
 
-    near = get_close_matches(words[0], ["demo", "trust"], n=1, cutoff=0.7) if len(words) == 1 else []
+    near = get_close_matches(words[0], ["demo", "trust", "permissions"], n=1, cutoff=0.7) if len(words) == 1 else []
     if near:
         raise UsageError(f"unknown command {words[0]!r} (did you mean {near[0]}? to ask it as a prompt: -p {words[0]})")
 

@@ -39,17 +39,15 @@ class Explanation:
     decision: Decision
     considered: tuple[Considered, ...] = ()
     commands: tuple[dict[str, Any], ...] = ()
-    """Each simple command: what it is, what it would do, where it reads and writes."""
-    not_understood: tuple[str, ...] = ()
+    """Each simple command: what it is, what it would do, where it reads and writes; and what was not understood."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "decision": self.decision.behavior,
             "reason": made_visible(self.decision.reason),
-            "rule": _rule_dict(self.decision.rule) if self.decision.rule else None,
-            "considered": [_rule_dict(entry.rule) | {"said": entry.said} for entry in self.considered],
+            "rule": str(self.decision.rule) if self.decision.rule else None,
+            "considered": [_considered_dict(entry) for entry in self.considered],
             "commands": list(self.commands),
-            "not_understood": list(self.not_understood),
         }
 
 
@@ -61,8 +59,9 @@ def explain(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) -
     if judge is None:
         return Explanation(decision, considered)
     line = judge.line
-    troubles = tuple(made_visible(text) for text in (*((line.unparsed,) if line.unparsed else ()), *line.doubts, *line.opaque))
-    return Explanation(decision, considered, tuple(_command(part, judge) for part in line.parts), troubles)
+    troubles = (*((line.unparsed,) if line.unparsed else ()), *line.doubts, *line.opaque)
+    unclear = ({"command": made_visible(line.text), "does": "unknown", "why": made_visible(trouble)} for trouble in troubles)
+    return Explanation(decision, considered, (*(_command(part, judge) for part in line.parts), *unclear))
 
 
 def _in_order(rules: RuleSet) -> Iterator[Rule]:
@@ -96,5 +95,6 @@ def _command(part: Part, judge: CommandJudge) -> dict[str, Any]:
     return found | ({"reads": reads} if reads else {}) | ({"writes": writes} if writes else {})
 
 
-def _rule_dict(rule: Rule) -> dict[str, Any]:
-    return {"rule": str(rule), "behavior": rule.behavior, "source": rule.where or rule.source}
+def _considered_dict(entry: Considered) -> dict[str, Any]:
+    rule = entry.rule
+    return {"rule": str(rule), "behavior": rule.behavior, "source": rule.where or rule.source, "said": entry.said}

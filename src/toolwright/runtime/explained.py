@@ -1,0 +1,122 @@
+"""A decision explained for a call that nobody makes: what `toolwright permissions explain` shows.
+
+Builds the same facts and takes the same rules as a session in that folder would; runs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolwright.permissions import Call, Explanation, Place, RuleSet, explain, parse_rule, read_command
+from toolwright.runtime.ground import Ground, ground_of, settings_rules
+from toolwright.runtime.machine_files import MACHINE_FILES
+from toolwright.sessions import config_dir
+from toolwright.tools.base import Effects, InvalidInput, Tool
+from toolwright.tools.registry import builtin_tools, canonical_name
+from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
+from toolwright.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A call, and under which rules and mode it is judged. Without rules: those of the settings in force."""
+
+    tool: str
+    input: dict[str, Any]
+    cwd: str
+    rules: Mapping[str, Sequence[str]]
+    """Texts by behavior: allow, ask, deny."""
+    mode: PermissionMode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The explanation, and what would not work: rules, or the input."""
+
+    explanation: Explanation
+    problems: tuple[str, ...]
+
+
+def answer(question: Question) -> Answer:
+    """Raises `OptionsError` for a deny or ask rule that cannot work, as a session would, and for unreadable settings."""
+    cwd = os.path.realpath(question.cwd)
+    given = any(question.rules.values())
+    ground = None if given else ground_of(ClaudeAgentOptions(cwd=cwd))
+    rules, problems = _given_rules(question.rules) if ground is None else settings_rules(ground.settings.rules)
+    workspace = Workspace(cwd, add_dirs=_further_folders(ground), env={}, state_dir=str(config_dir(os.environ)))
+    place = Place(workspace.home, workspace.roots, os.environ.get("HOME"), MACHINE_FILES)
+    mode = question.mode or _settings_mode(ground)
+    call, refusal = _facts(canonical_name(question.tool), question.input, workspace)
+    return Answer(explain(call, rules=rules, mode=mode, place=place), (*problems, *refusal))
+
+
+def _given_rules(texts: Mapping[str, Sequence[str]]) -> tuple[RuleSet, tuple[str, ...]]:
+    parsed, problems = [], []
+    for behavior in ("deny", "ask"):
+        parsed += [_parsed(text, behavior) for text in texts.get(behavior, ())]
+    for text in texts.get("allow", ()):
+        try:
+            parsed.append(_parsed(text, "allow"))
+        except OptionsError as error:
+            problems.append(f"{error} It has no effect.")
+    return RuleSet(parsed), tuple(problems)
+
+
+def _parsed(text: str, behavior: Any) -> Any:
+    return parse_rule(text, behavior, canonical=canonical_name, where=f"--{behavior}")
+
+
+def _further_folders(ground: Ground | None) -> list[str]:
+    return [folder for folder in ground.settings_folders().values() if os.path.isdir(folder)] if ground else []
+
+
+def _settings_mode(ground: Ground | None) -> PermissionMode:
+    named: Any = ground.settings.default_mode if ground else None
+    return named or "default"
+
+
+def _facts(name: str, raw: dict[str, Any], workspace: Workspace) -> tuple[Call, tuple[str, ...]]:
+    """What a session would know of the call before it runs, and why the tool itself would refuse the input, if it would."""
+    tool = next((tool for tool in builtin_tools() if tool.name == name), None)
+    if tool is None:
+        return Call(name, raw, hosts=_hosts(name, raw), read_only=name == "WebFetch", is_mcp=name.startswith("mcp__")), ()
+    refusal: tuple[str, ...] = ()
+    try:
+        effects = tool.effects(tool.parse(raw), workspace)
+    except InvalidInput as error:
+        effects, refusal = _guessed(tool, raw, workspace), (f"{error} (Judged by what there is.)",)
+    line = read_command(effects.command) if effects.command is not None else None
+    call = Call(
+        name,
+        raw,
+        reads=effects.reads,
+        writes=effects.writes,
+        command=effects.command,
+        hosts=effects.hosts,
+        read_only=tool.read_only,
+        line=line,
+        cwd=effects.cwd,
+    )
+    return call, refusal
+
+
+def _guessed(tool: Tool, raw: dict[str, Any], workspace: Workspace) -> Effects:
+    """The effects of an input that is not complete, so that a rule can be tried with the least of typing."""
+    named = (raw.get(field) for field in ("file_path", "notebook_path", "path"))
+    paths = tuple(spelled for path in named if isinstance(path, str) for spelled in workspace.touched_paths(path))
+    command = raw.get("command")
+    if isinstance(command, str):
+        return Effects(command=command, cwd=workspace.home)
+    return Effects(reads=paths) if tool.read_only else Effects(writes=paths)
+
+
+def _hosts(name: str, raw: dict[str, Any]) -> tuple[str, ...]:
+    try:
+        host = urlsplit(str(raw.get("url", ""))).hostname if name == "WebFetch" else None
+    except ValueError:
+        host = None
+    return (host,) if host else ()
