@@ -47,7 +47,7 @@ SESSION = "01234567-89ab-4def-8123-456789abcdef"
         ({"hooks": {"Stop": [7]}}, "must be a list of HookMatcher"),
         ({"hooks": {"Stop": [HookMatcher(hooks=[7])]}}, "must be a function"),  # type: ignore[list-item]
         ({"sandbox": {"enabled": True}}, "there is no sandbox in this version"),
-        ({"mcp_servers": {"x": {"command": "python"}}}, "'stdio' are not supported in this version"),
+        ({"mcp_servers": {"x": {"command": 7}}}, r"mcp_servers\['x'\].command: must be a text"),
         ({"mcp_servers": {"x": {"type": "sdk", "name": "x", "instance": 7}}}, "instance"),
         ({"permission_prompt_tool_name": "mcp__x__ask"}, "use can_use_tool"),
         ({"resume_session_at": SESSION}, "need resume"),

@@ -96,6 +96,8 @@ class ExternalServer:
         self._closed = False
         self._validators: dict[str, InputValidator] = {}
         self.introduction = Introduction()
+        self.attempted = anyio.Event()
+        """Set when the first attempt to connect has ended, well or not."""
 
     # how it stands
 
@@ -149,6 +151,11 @@ class ExternalServer:
         self._state.not_before, self._closed = 0.0, False
         await self.connect()
 
+    async def revive(self) -> None:
+        """After `aclose`: connect again, in the background."""
+        self._closed, self._state.not_before = False, 0.0
+        self.start()
+
     async def _connect_with_patience(self) -> None:
         """A network may need another try; a program that does not start will not start the second time either."""
         attempts = _NETWORK_ATTEMPTS if self.config is not None and self.config.kind != "stdio" else 1
@@ -183,6 +190,8 @@ class ExternalServer:
             self._state.failures = 0
             self._listed(listing.tools, listing.notices)
             self._set("connected")
+        finally:
+            self.attempted.set()
 
     def _new_client(self) -> McpClient:
         client: McpClient | None = None
@@ -203,10 +212,13 @@ class ExternalServer:
         raise ToolServerError(self._said(text))
 
     def _listed(self, tools: list[ServedTool], notices: list[str]) -> None:
+        changed = changed_tools(self._state.tools, tools)
         self._state.tools, self._state.notices = tools, notices
         self._validators = {}
         for notice in notices:
             self.audience.tell(self._said(notice))
+        if changed:
+            self.audience.tell(self._said(f"these tools are no longer described as before: {', '.join(changed)[:1000]}"))
 
     def _set(self, status: McpServerConnectionStatus, error: str | None = None) -> None:
         self._state.status, self._state.error = status, None if error is None else presentable(error, 2000)
@@ -353,6 +365,12 @@ class ExternalServer:
 
     def _said(self, text: str) -> str:
         return f"MCP server {self.name!r}: {text}"
+
+
+def changed_tools(before: list[ServedTool], after: list[ServedTool]) -> list[str]:
+    """The tools that kept their name but not their description, schema or annotations: whoever approved them may look again."""
+    known = {tool.name: tool for tool in before}
+    return [tool.name for tool in after if tool.name in known and known[tool.name] != tool]
 
 
 def _delay(failures: int) -> float:

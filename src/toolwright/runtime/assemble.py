@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from toolwright.hooks import Background, Hook, HookRunner, Scene
+from toolwright.mcp.external import Audience
 from toolwright.mcp.server import InProcessServer
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
@@ -26,11 +27,21 @@ from toolwright.runtime.machine_files import MACHINE_FILES
 from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.seams import Host
 from toolwright.runtime.served_tools import ServedToolAdapter
+from toolwright.runtime.server_progress import progress_frames
 from toolwright.runtime.session import LocalSession, Parts
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.structured_output import StructuredOutput
 from toolwright.runtime.system_prompt import system_prompt
 from toolwright.runtime.tool_calls import ToolRunner
+from toolwright.runtime.tool_servers import (
+    ServerGround,
+    answering_of,
+    external_servers,
+    output_limit,
+    servers_asked_for,
+    surroundings_of,
+    waits_for_servers,
+)
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.sessions import config_dir
 from toolwright.settings import SourcedRule
@@ -68,8 +79,8 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     workspace.reads.restore(beginning.files_seen)
     functions, structured = own_functions(options), structured_output(options)
     builtins, extra = chosen_builtins(options), (*functions, *([structured] if structured else []))
-    toolbox = Toolbox((*builtins, *extra), host.tool_servers)
-    await toolbox.connect()
+    of_servers = server_ground(options, ground, host, workspace=workspace, session=session)
+    toolbox = Toolbox((*builtins, *extra), {**host.tool_servers, **external_servers(options, of_servers)})
     scene = scene_of(options, beginning, workspace=workspace, session=session)
     of_settings = settings_hooks_of(ground, workspace, toolbox)
     hooks = hooks_of(options, host, session, scene=scene, of_settings=of_settings)
@@ -83,7 +94,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         beginning.session_id,
         choose_models(options.model),
         toolbox,
-        ToolRunner(toolbox, gate, hooks, workspace, beginning.session_id, preapproved),
+        ToolRunner(toolbox, gate, hooks, workspace, beginning.session_id, preapproved, longest_served=output_limit(ground.env)),
         system_prompt(options.system_prompt, cwd=workspace.home, has_files=bool(builtins)),
         hooks,
         beginning.journal,
@@ -101,8 +112,11 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         take_news=lambda: [*background.take_news(), *remembering.below(workspace.reads.take_folders())],
     )
 
+    await connect(toolbox, ground)  # last: whatever is wrong with the options has been said before a server starts
+
     async def release() -> None:
         await hooks.close()
+        await toolbox.close()
         await workspace.close()
         await conversation.release_models()
 
@@ -114,6 +128,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         source=beginning.source,
         resolve=choose_models,
         release=release,
+        make_servers=lambda given: servers_asked_for(given, of_servers),
     )
 
 
@@ -237,6 +252,34 @@ def function_tools(*given: Any) -> tuple[Tool, ...]:
 
 shared_function_tools = lru_cache(maxsize=64)(function_tools)
 """Sessions with the same functions share their tools: reading signatures costs more than starting a session."""
+
+
+def server_ground(
+    options: ClaudeAgentOptions, ground: Ground, host: Host, *, workspace: Workspace, session: LocalSession
+) -> ServerGround:
+    """What external tool servers get of this session."""
+    around = surroundings_of(
+        ground.env,
+        cwd=workspace.home,
+        child_env=workspace.child_environment(),
+        roots=lambda: workspace.roots,
+        answering=answering_of(host.can_use_tool, session.waiting_for_person, lambda: workspace.roots),
+    )
+
+    def audience(name: str) -> Audience:
+        return Audience(progress=progress_frames(name, session), tell=lambda line: tell(options, f"toolwright: {line}"))
+
+    return ServerGround(around, ground.settings, audience)
+
+
+async def connect(toolbox: Toolbox, ground: Ground) -> None:
+    try:
+        await toolbox.connect()
+        if waits_for_servers(ground.env):
+            await toolbox.settle()
+    except BaseException:
+        await toolbox.close()
+        raise
 
 
 def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:

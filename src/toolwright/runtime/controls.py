@@ -75,8 +75,16 @@ async def mcp_reconnect(session: LocalSession, request: Frame) -> Frame:
 
 
 async def mcp_toggle(session: LocalSession, request: Frame) -> Frame:
-    session.started.conversation.toolbox.toggle(str(request.get("serverName")), enabled=bool(request.get("enabled")))
+    await session.started.conversation.toolbox.toggle(str(request.get("serverName")), enabled=bool(request.get("enabled")))
     return {}
+
+
+async def mcp_set_servers(session: LocalSession, request: Frame) -> Frame:
+    """Have exactly these external servers; those in this process and those of settings stay."""
+    parts = session.started
+    servers, errors = parts.make_servers(request.get("servers"))
+    added, removed = await parts.conversation.toolbox.set_servers(servers)
+    return {"added": added, "removed": removed, "errors": errors}
 
 
 async def get_context_usage(session: LocalSession, request: Frame) -> Frame:
@@ -99,6 +107,7 @@ HANDLERS: dict[str, Handler] = {
     "mcp_status": mcp_status,
     "mcp_reconnect": mcp_reconnect,
     "mcp_toggle": mcp_toggle,
+    "mcp_set_servers": mcp_set_servers,
     "get_context_usage": get_context_usage,
     "stop_task": stop_task,
 }

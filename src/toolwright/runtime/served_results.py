@@ -21,20 +21,56 @@ IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The image types that the models' APIs take."""
 
 
-def tool_output(result: Any) -> ToolOutput:
-    """The output for one call. A result that is none is an error that says so."""
+def tool_output(result: Any, *, saved: Mapping[int, str] | None = None, structured_first: bool = False) -> ToolOutput:
+    """The output for one call. A result that is none is an error that says so.
+
+    `saved` tells where the binary content at a place of the list was put. With `structured_first`, structured content stands
+    in place of the texts, which only repeat it.
+    """
     content = result.get("content") if isinstance(result, Mapping) else None
     if not isinstance(content, list):
         return ToolOutput("The MCP server's answer is not a tool result: it has no content list.", is_error=True)
     is_error = result.get("isError") is True
     structured = result.get("structuredContent")
-    blocks = [block for item in content if (block := _block(item, text_only=is_error))]
+    if structured_first and structured is not None and not is_error:
+        content = [{"type": "text", "text": msgspec.json.encode(structured).decode()}, *(i for i in content if not _is_text(i))]
+        saved = None if saved is None else _moved(saved, result["content"])
+    blocks = [block for index, item in enumerate(content) for block in _blocks(item, (saved or {}).get(index), is_error)]
     return ToolOutput(blocks or [_text(_instead_of_nothing(structured))], structured, True if is_error else None)
 
 
 def _instead_of_nothing(structured: Any) -> str:
     """An empty result is not allowed by the API: what else there is, or that there is nothing."""
     return "The tool returned no content." if structured is None else msgspec.json.encode(structured).decode()
+
+
+def _is_text(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("type") == "text"
+
+
+def _moved(saved: Mapping[int, str], content: list[Any]) -> dict[int, str]:
+    """Where the saved ones stand once the texts are gone and one has been put in front."""
+    kept = [index for index, item in enumerate(content) if not _is_text(item)]
+    return {place: saved[index] for place, index in enumerate(kept, start=1) if index in saved}
+
+
+def _blocks(item: Any, path: str | None, is_error: bool) -> list[Block]:
+    block = _block(item, text_only=is_error)
+    blocks = [] if block is None else [block]
+    return blocks if path is None else [*blocks, _text(f"[{item['type'].capitalize()} saved to {path}]")]
+
+
+def binaries(result: Any) -> dict[int, tuple[bytes, str]]:
+    """The binary content of a result: its place in the list → the bytes and their media type."""
+    content = result.get("content") if isinstance(result, Mapping) else None
+    found = {}
+    for index, item in enumerate(content if isinstance(content, list) else ()):
+        kind = item.get("type") if isinstance(item, Mapping) else None
+        holder = item.get("resource") if kind == "resource" else item if kind in ("image", "audio") else None
+        data = holder.get("blob" if kind == "resource" else "data") if isinstance(holder, Mapping) else None
+        if isinstance(holder, Mapping) and isinstance(data, str) and _is_base64(joined := "".join(data.split())):
+            found[index] = (binascii.a2b_base64(joined), _media_type(holder))
+    return found
 
 
 def _block(item: Any, *, text_only: bool) -> Block | None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.annotations import RESULT_SIZE_META
 from toolwright.mcp.base import ServedTool, ToolServer
+from toolwright.mcp.external import ExternalServer
+from toolwright.runtime.kept_results import keep_binaries, keep_large
 from toolwright.runtime.served_results import tool_output
 from toolwright.tools.base import Effects, InvalidInput, ToolContext, ToolOutput
 from toolwright.types import OptionsError
@@ -22,6 +24,9 @@ from toolwright.types import OptionsError
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
 
+PREFIX = "mcp__"
+LONGEST_WANTED = 500_000
+"""The most characters of result that a tool may ask to be let through."""
 LONGEST_NAME = 64
 """The shortest limit among the models' APIs."""
 _LONGEST_SERVER_PART = 40
@@ -45,7 +50,7 @@ class ServedToolAdapter:
         self.tool = tool
         self.server_name = server.name if server_name is None else server_name
         """The name under which the server was given (the key in `mcp_servers`)."""
-        self.name = name or _tool_name(server_prefix(self.server_name) if prefix is None else prefix, tool.name)
+        self.name = name or sanitized_name(server_prefix(self.server_name) if prefix is None else prefix, tool.name)
 
     @property
     def description(self) -> str:
@@ -75,7 +80,14 @@ class ServedToolAdapter:
         return Effects()
 
     async def run(self, parsed: dict[str, Any], context: ToolContext) -> ToolOutput:
-        return tool_output(await self.server.call_tool(self.tool.name, parsed, tool_use_id=context.tool_use_id))
+        result = await self.server.call_tool(self.tool.name, parsed, tool_use_id=context.tool_use_id)
+        if not self.name.startswith(PREFIX):
+            return tool_output(result)
+        is_external = isinstance(self.server, ExternalServer) and self.server.config is not None
+        saved = await keep_binaries(result, context.workspace)
+        output = tool_output(result, saved=saved, structured_first=is_external)
+        limit = max(context.longest_served, min(self.longest_result or 0, LONGEST_WANTED))
+        return await keep_large(output, limit, context.workspace)
 
 
 def server_prefix(server_name: str) -> str:
@@ -94,7 +106,7 @@ def adapt_tools(server_name: str, server: ToolServer, tools: Sequence[ServedTool
         raise ValueError(f"the MCP server {server_name!r} lists a tool twice; each needs a name of its own")
     adapted = []
     for tool in tools:
-        name = _tool_name(prefix, tool.name)
+        name = sanitized_name(prefix, tool.name)
         if name != prefix + tool.name and name in taken:
             name = _with_digest(name, tool.name)
         taken.add(name)
@@ -112,7 +124,12 @@ def check_prefixes(servers: Mapping[str, ToolServer]) -> None:
             )
 
 
-def _tool_name(prefix: str, tool_name: str) -> str:
+def tool_name(server_name: str, tool: str) -> str:
+    """The name of a server's tool, apart from the rare one that had to give way to a neighbour's."""
+    return sanitized_name(server_prefix(server_name), tool)
+
+
+def sanitized_name(prefix: str, tool_name: str) -> str:
     name = prefix + _OTHER_CHARACTERS.sub("_", tool_name)
     return name if tool_name and len(name) <= LONGEST_NAME else _with_digest(name, tool_name)
 

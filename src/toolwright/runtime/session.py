@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 
 from toolwright.concurrency import Channel, OwnedTask, spawn
+from toolwright.mcp.external import ExternalServer
 from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
 from toolwright.protocol.frames import Frame
@@ -43,6 +44,8 @@ class Parts:
     """A model's name → the model and those to fall back to."""
     release: Callable[[], Awaitable[None]]
     """Give everything back: connections, scratch files."""
+    make_servers: Callable[[Any], tuple[dict[str, ExternalServer], dict[str, str]]]
+    """Configurations of external tool servers → the servers, and what is wrong with those that cannot be."""
 
 
 Build = Callable[["LocalSession"], Awaitable[Parts]]
@@ -166,6 +169,7 @@ class LocalSession:
         notices, self.notices = self.notices, []
         for notice in notices:
             await self.emit(notice)
+        await parts.conversation.toolbox.settle()
         self.turn = Turn(parts.conversation, prompt)
         try:
             await self.turn.run(greeting.init(parts))

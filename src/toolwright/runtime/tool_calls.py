@@ -80,6 +80,7 @@ class ToolRunner:
     session_id: str
     preapproved: frozenset[str] = frozenset()
     earlier_result: Callable[[str], Any] = no_earlier_result
+    longest_served: int = 100_000
 
     async def run(self, calls: list[ToolCall], deliver: Deliver) -> None:
         """Run every call and hand each outcome to `deliver` as soon as it is there."""
@@ -189,6 +190,7 @@ class ToolRunner:
         hidden = self.gate.hidden_paths() or nothing_hidden
         context = ToolContext(self.workspace, tool_use_id=tool_use_id, session_id=self.session_id, hidden=hidden)
         context.earlier_result = self.earlier_result
+        context.longest_served = self.longest_served
         try:
             return await prepared.tool.run(prepared.parsed, context)
         except Exception as error:  # noqa: BLE001 — the tool boundary: whatever a tool raises is a result

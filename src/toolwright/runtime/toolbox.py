@@ -1,21 +1,29 @@
-"""The tools of one session: the built-in ones it was given, plain functions, and those of its tool servers."""
+"""The tools of one session: the built-in ones it was given, plain functions, and those of its tool servers.
+
+Servers in this process or behind the wire are asked when the session starts. External ones connect in the background: `settle`
+waits a moment for them before the first turn, and whatever comes later is there for the next request to the model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import anyio
 
 from toolwright.mcp.base import ServedTool, ToolServer
-from toolwright.mcp.rpc import RpcToolServer
+from toolwright.mcp.external import ExternalServer
+from toolwright.mcp.rpc import RpcToolServer, ToolServerError
 from toolwright.mcp.server import InProcessServer
 from toolwright.models.base import ToolSpec
 from toolwright.runtime.served_tools import adapt_tools, check_prefixes
 from toolwright.tools.base import Tool
 from toolwright.types import ControlError
+
+SETTLE_SECONDS = 5.0
+"""How long the first turn waits for external servers that are still connecting."""
 
 
 @dataclass(slots=True)
@@ -26,41 +34,126 @@ class Connection:
     served: list[ServedTool] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     enabled: bool = True
-    error: str | None = None
+    failure: str | None = None
+    stop_listening: Callable[[], None] | None = None
+
+    @property
+    def external(self) -> ExternalServer | None:
+        return self.server if isinstance(self.server, ExternalServer) else None
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether it is a server outside of this process, started or dialled because of a configuration."""
+        return self.external is not None and self.external.config is not None
+
+    @property
+    def error(self) -> str | None:
+        return self.failure or (self.external.error if self.external is not None else None)
 
     @property
     def status(self) -> str:
         if not self.enabled:
             return "disabled"
-        return "connected" if self.error is None else "failed"
+        if self.failure is None and self.external is not None:
+            return self.external.status
+        return "connected" if self.failure is None else "failed"
+
+    @property
+    def source(self) -> str:
+        return self.external.config.scope if self.external is not None and self.external.config is not None else "sdk"
 
 
 class Toolbox:
     """Tools by name, in a stable order: the order is part of the prompt prefix that a provider caches."""
 
-    __slots__ = ("_own", "connections", "specs", "tools")
+    __slots__ = ("_own", "_settled", "connections", "specs", "tools")
 
     def __init__(self, own: tuple[Tool, ...], servers: Mapping[str, ToolServer]) -> None:
         check_prefixes(servers)
         self._own = own
-        self.connections = {name: Connection(server) for name, server in servers.items()}
+        self._settled = False
+        self.connections = {name: connection_of(server) for name, server in servers.items()}
         self._refresh()
+
+    # connecting
 
     async def connect(self) -> None:
-        """Ask every server for its tools, all at the same time."""
+        """Ask every server here for its tools, all at the same time; external ones begin to connect."""
         async with anyio.create_task_group() as group:
-            for name in self.connections:
-                group.start_soon(self._connect, name)
+            for name, connection in self.connections.items():
+                self._listen(name, connection)
+                if not connection.is_configured:
+                    group.start_soon(self._connect, name)
+                elif connection.enabled and connection.external is not None:
+                    connection.external.start()
         self._refresh()
+
+    async def settle(self, seconds: float = SETTLE_SECONDS) -> list[str]:
+        """Once, before the first turn: wait a moment for external servers. The names of those that are still connecting."""
+        if self._settled:
+            return []
+        self._settled = True
+        waiting = [c.external for c in self.connections.values() if c.is_configured and c.enabled and c.external is not None]
+        with anyio.move_on_after(seconds):
+            for server in waiting:
+                await server.attempted.wait()
+        late = [server for server in waiting if not server.attempted.is_set()]
+        for server in late:
+            server.audience.tell(
+                f"MCP server {server.name!r}: it is still connecting; its tools will be there when it is ready"
+            )
+        return [server.name for server in late]
 
     async def reconnect(self, name: str) -> None:
-        self._connection(name)
-        await self._connect(name)
+        connection = self._connection(name)
+        if connection.external is not None:
+            await self._reconnect_external(connection.external)
+        else:
+            await self._connect(name)
         self._refresh()
 
-    def toggle(self, name: str, *, enabled: bool) -> None:
-        self._connection(name).enabled = enabled
+    async def toggle(self, name: str, *, enabled: bool) -> None:
+        """Turn a server off (an external one is ended) or on again (it begins to connect)."""
+        connection = self._connection(name)
+        connection.enabled = enabled
+        if connection.is_configured and connection.external is not None:
+            await (connection.external.revive() if enabled else connection.external.aclose())
         self._refresh()
+
+    async def set_servers(self, servers: Mapping[str, ExternalServer]) -> tuple[list[str], list[str]]:
+        """Have exactly these servers beside those of this process and of settings; the names that came and that went."""
+        old = {name: c for name, c in self.connections.items() if c.is_configured and c.source == "dynamic"}
+        same = {name for name, server in servers.items() if name in old and config_of(old[name].server) == server.config}
+        check_prefixes({name: c.server for name, c in self.connections.items() if name not in old} | dict(servers))
+        for name in old.keys() - same:
+            await self._close(self.connections.pop(name))
+        for name in servers.keys() - same:
+            connection = self.connections[name] = connection_of(servers[name])
+            self._listen(name, connection)
+            if connection.enabled:
+                servers[name].start()
+        self._refresh()
+        return sorted(servers.keys() - old.keys()), sorted(old.keys() - servers.keys())
+
+    async def close(self) -> None:
+        """Give every server back, all at the same time."""
+        with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as group:
+                for connection in self.connections.values():
+                    group.start_soon(self._close, connection)
+
+    async def _close(self, connection: Connection) -> None:
+        if connection.stop_listening is not None:
+            connection.stop_listening()
+        if connection.external is not None:
+            connection.external.audience.changed = nothing
+            await connection.external.aclose()
+
+    def _listen(self, name: str, connection: Connection) -> None:
+        if connection.external is not None:
+            connection.external.audience.changed = partial(self._changed, name)
+        elif isinstance(connection.server, InProcessServer) and connection.stop_listening is None:
+            connection.stop_listening = connection.server.on_change(partial(self._changed, name))
 
     def _connection(self, name: str) -> Connection:
         if name not in self.connections:
@@ -72,36 +165,79 @@ class Toolbox:
         try:
             if isinstance(connection.server, RpcToolServer):
                 await connection.server.connect()
-            connection.served = await connection.server.list_tools()
-            connection.tools = adapted(name, connection.server, connection.served)
-            connection.error = None
+            self._take(name, await connection.server.list_tools())
         except Exception as error:  # noqa: BLE001 — the server's boundary: one bad server never breaks the others
-            connection.served, connection.tools, connection.error = [], [], str(error) or type(error).__name__
+            connection.served, connection.tools, connection.failure = [], [], str(error) or type(error).__name__
+
+    async def _reconnect_external(self, server: ExternalServer) -> None:
+        try:
+            await server.reconnect()
+        except ToolServerError as error:
+            raise ControlError(str(error)) from None
+
+    # what servers have
+
+    def _changed(self, name: str) -> None:
+        connection = self.connections.get(name)
+        if connection is None:
+            return
+        listed = connection.server.tools if isinstance(connection.server, ExternalServer | InProcessServer) else None
+        if listed is not None and listed != connection.served:
+            self._take(name, listed)
+            self._refresh()
+
+    def _take(self, name: str, served: list[ServedTool]) -> None:
+        connection = self.connections[name]
+        try:
+            connection.tools = adapted(name, connection.server, served)
+            connection.served, connection.failure = list(served), None
+        except ValueError as error:
+            connection.served, connection.tools, connection.failure = [], [], str(error)
 
     def _refresh(self) -> None:
         served = [tool for connection in self.connections.values() if connection.enabled for tool in connection.tools]
         self.tools: dict[str, Tool] = {tool.name: tool for tool in (*self._own, *served)}
         self.specs = specs_of(tuple(self.tools.values()))
 
+    # how they stand
+
     def init_rows(self) -> list[dict[str, Any]]:
-        return [{"name": name, "status": c.status, "source": "sdk"} for name, c in self.connections.items()]
+        return [{"name": name, "status": c.status, "source": c.source} for name, c in self.connections.items()]
 
     def status(self) -> list[dict[str, Any]]:
         """The `mcpServers` of a status answer."""
-        return [self._status_row(name, connection) for name, connection in self.connections.items()]
+        return [status_row(name, connection) for name, connection in self.connections.items()]
 
-    def _status_row(self, name: str, connection: Connection) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "name": name,
-            "status": connection.status,
-            "config": {"type": "sdk", "name": name},
-            "scope": "dynamic",
-        }
-        if connection.error is not None:
-            return {**row, "error": connection.error}
-        row["serverInfo"] = {"name": connection.server.name, "version": connection.server.version}
+
+def nothing() -> None:
+    """For a server whose session has ended."""
+
+
+def connection_of(server: ToolServer) -> Connection:
+    config = config_of(server)
+    return Connection(server, enabled=config is None or not config.disabled)
+
+
+def config_of(server: ToolServer) -> Any:
+    return server.config if isinstance(server, ExternalServer) else None
+
+
+def status_row(name: str, connection: Connection) -> dict[str, Any]:
+    config = config_of(connection.server)
+    row: dict[str, Any] = {
+        "name": name,
+        "status": connection.status,
+        "config": {"type": "sdk", "name": name} if config is None else config.shown(),
+        "scope": "dynamic" if config is None else config.scope,
+    }
+    if connection.error is not None and connection.enabled:
+        row["error"] = connection.error
+    if connection.status == "connected" or (connection.external is None and connection.failure is None):
+        external = connection.external
+        own = (external.introduction.name or external.name) if external is not None else connection.server.name
+        row["serverInfo"] = {"name": own, "version": connection.server.version}
         row["tools"] = [tool_row(tool) for tool in connection.served]
-        return row
+    return row
 
 
 def adapted(name: str, server: ToolServer, served: list[ServedTool]) -> list[Tool]:

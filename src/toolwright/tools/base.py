@@ -82,6 +82,8 @@ class ToolContext:
     """Whether a rule denies reading this absolute path: what lists or searches leaves such files out, also of its totals."""
     earlier_result: Callable[[str], Any] = no_earlier_result
     """What the result of an earlier call, by its id, says in the conversation as it now is; None if it has left it."""
+    longest_served: int = 100_000
+    """How many characters of a tool server's result are shown; a longer one is kept in a file."""
 
 
 class Tool(Protocol):

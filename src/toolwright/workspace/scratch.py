@@ -18,11 +18,11 @@ class Scratch:
         self._count = 0
         self.path: str | None = None
 
-    def create_file(self, kind: str) -> tuple[int, str]:
+    def create_file(self, kind: str, ending: str = ".txt") -> tuple[int, str]:
         """A new, private file, open for writing, and its path."""
         self.path = folder = self.path or self._temporaries.make_scratch()
         self._count += 1
-        name = f"{kind}-{self._count}.txt"
+        name = f"{kind}-{self._count}{ending}"
         return create_private(folder, name), os.path.join(folder, name)
 
     def remove(self) -> None:

@@ -401,8 +401,19 @@ class Workspace:
         scratch = () if self._scratch.path is None else (self._scratch.path,)
         self._boundary = Boundary((*self._added, *scratch), self._temporaries)
 
-    def _open_private(self, kind: str) -> tuple[int, str]:
-        opened = self._scratch.create_file(kind)
+    async def keep(self, kind: str, data: bytes, *, ending: str = ".txt") -> str:
+        """Put `data` into a file of the session's own, to be read until the session ends; its path."""
+        descriptor, path = self._open_private(kind, ending)
+
+        def write() -> None:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+
+        await in_thread(write)
+        return path
+
+    def _open_private(self, kind: str, ending: str = ".txt") -> tuple[int, str]:
+        opened = self._scratch.create_file(kind, ending)
         self._set_directories(self._added)
         return opened
 
