@@ -590,6 +590,12 @@ async def test_runs_are_not_shown_unless_asked_for_and_outputs_may_be_suppressed
     assert (ended["outcome"], ended["stdout"], ended["output"]) == ("success", "", "")
 
 
+async def test_hooks_at_the_start_are_always_shown(tmp_path: Path) -> None:
+    frames = await play(tmp_path, ScriptedModel([Say("ok")]), settings=command_settings("SessionStart", "true"))
+    shown = [(frame["subtype"], frame["hook_name"]) for frame in frames if str(frame.get("subtype")).startswith("hook_")]
+    assert shown == [("hook_started", "SessionStart:startup"), ("hook_response", "SessionStart:startup")]
+
+
 async def test_a_hook_that_takes_too_long_is_shown_as_cancelled(tmp_path: Path) -> None:
     frames = await written(tmp_path, {"type": "command", "command": "sleep 1000", "timeout": 0.2}, include_hook_events=True)
     (ended,) = [frame for frame in frames if frame.get("subtype") == "hook_response"]

@@ -175,8 +175,11 @@ def hooks_of(
     def hear(texts: Sequence[str]) -> None:
         session.started.conversation.contexts.extend(texts)
 
-    news = HookNews(session.put_now, lambda: scene().session_id, lambda line: tell(options, line), hear)
-    background, listeners = Background(), news.listeners(shows_runs=options.include_hook_events)
+    def say(line: str) -> None:
+        tell(options, line)
+
+    news = HookNews(session.put_now, lambda: scene().session_id, say, hear, options.include_hook_events)
+    background, listeners = Background(), news.listeners()
     configured = of_settings(news, background)
     return SessionHooks(
         HookRunner(host.hooks, configured=configured, listeners=listeners, background=background), scene, session.emit

@@ -20,19 +20,24 @@ class HookNews:
     hear: Callable[[Sequence[str]], None]
     """Takes texts that the model is to read with the next prompt."""
 
-    def listeners(self, *, shows_runs: bool) -> Listeners:
-        """`shows_runs`: whether each run of a hook of the settings gives frames (`include_hook_events`)."""
+    shows_all: bool
+    """Whether every run of a hook of the settings gives frames (`include_hook_events`), or only those at the start."""
+
+    def listeners(self) -> Listeners:
         return Listeners(
             on_error=lambda failure: self.diagnose(f"toolwright: {failure}"),
-            on_start=self.started if shows_runs else None,
-            on_end=self.ended if shows_runs else None,
+            on_start=self.started,
+            on_end=self.ended,
             on_late=self.came_late,
         )
 
     def started(self, run: HookRun) -> None:
-        self.send(frames.hook_started(run.id, run.name, run.event, session_id=self.session_id()))
+        if self.shows_all or run.event == "SessionStart":
+            self.send(frames.hook_started(run.id, run.name, run.event, session_id=self.session_id()))
 
     def ended(self, run: HookRun, reply: Reply, outcome: RunOutcome) -> None:
+        if not (self.shows_all or run.event == "SessionStart"):
+            return
         hidden = isinstance(reply.output, dict) and reply.output.get("suppressOutput") is True
         stdout, stderr = ("", "") if hidden else (reply.stdout, reply.stderr)
         told: dict[str, Any] = {"output": stdout + stderr, "stdout": stdout, "stderr": stderr, "outcome": outcome}

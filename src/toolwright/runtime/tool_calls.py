@@ -120,9 +120,10 @@ class ToolRunner:
             return prepared
         started, folder = time.perf_counter(), self.workspace.cwd
         output = await self._execute(prepared, call.id)
+        outcome = await self._finish(call, prepared, output, duration_ms=int((time.perf_counter() - started) * 1000))
         if self.workspace.cwd != folder:
             await self.hooks.folder_changes(folder, self.workspace.cwd)
-        return await self._finish(call, prepared, output, duration_ms=int((time.perf_counter() - started) * 1000))
+        return outcome
 
     # prepare
 
