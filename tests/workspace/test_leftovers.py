@@ -90,6 +90,21 @@ def test_a_forged_note_removes_nothing_but_temporary_files_of_ours(tmp_path: Pat
     assert (folder / "somebody-elses").exists()
 
 
+def test_a_forged_note_of_commands_ends_nobody(tmp_path: Path, ended: Owner) -> None:
+    folder = Path(temporaries(tmp_path).path)
+    folder.mkdir(parents=True)
+    bystander = subprocess.Popen(["/bin/bash", "-c", "ulimit -S -x 7; exec sleep 1000"])
+    try:
+        for session in ("0", "1", "none", "9" * 40):
+            (folder / f"commands-{ended.namespace}-{ended.pid}-{ended.started}-{session}").write_bytes(b"")
+        temporaries(tmp_path).sweep()
+        assert os.listdir(folder) == []
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
 def test_a_write_leaves_no_note_and_its_folder_is_private(tmp_path: Path) -> None:
     old = os.umask(0)
     try:

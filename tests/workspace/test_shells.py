@@ -114,6 +114,28 @@ async def test_a_flood_of_output_keeps_memory_flat_and_the_whole_in_a_file(tmp_p
     assert not os.path.exists(saved)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "head -c 300000000 /dev/zero | tr '\\0' x",
+        "seq 1000000",
+        "head -c 50000000 /dev/urandom",
+        "seq 300000 >&2 & seq 300000; wait",
+    ],
+    ids=["one line", "a million lines", "binary", "two streams"],
+)
+async def test_no_kind_of_flood_takes_memory(tmp_path: Path, command: str) -> None:
+    workspace = make_workspace(tmp_path)
+    await workspace.run_command("true")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = await workspace.run_command(command, timeout=100)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 * 1024  # KiB
+    assert (result.exit_code, result.timed_out) == (0, False)
+    assert len(result.output.text) < 31_000
+    assert result.output.saved_bytes == result.output.total_bytes > 3_000_000
+    await workspace.close()
+
+
 async def test_the_event_loop_goes_on_during_a_flood(tmp_path: Path) -> None:
     ticks = 0
 

@@ -110,10 +110,11 @@ class BackgroundShell:
 class BackgroundShells:
     """The background commands of one session, in the order they were started."""
 
-    __slots__ = ("_all", "_follower", "_open_log", "_session", "_written", "on_change")
+    __slots__ = ("_all", "_follower", "_most_bytes", "_open_log", "_session", "_written", "on_change")
 
-    def __init__(self, session: Mark, open_log: Callable[[], tuple[int, str]]) -> None:
+    def __init__(self, session: Mark, open_log: Callable[[], tuple[int, str]], *, most_bytes: int = MOST_BYTES) -> None:
         self._session = session
+        self._most_bytes = most_bytes
         self._open_log = open_log
         self._all: dict[str, BackgroundShell] = {}
         self._follower: _Follower | None = None
@@ -167,11 +168,14 @@ class BackgroundShells:
                 self._let_go(shell)
         return ended
 
-    def release(self) -> None:
-        """Give everything back. What still runs is killed, but not what it started: that is for `end_tree`."""
+    async def close(self) -> None:
+        """End every process of the session, in the background or left behind, and give everything back. Nobody is told."""
         self.on_change = None
-        for shell in self.running:
+        shells = self.running
+        for shell in shells:
             shell.stopping = True
+        await end_tree(self._session)
+        for shell in shells:
             self._let_go(shell)
 
     def _let_go(self, shell: BackgroundShell) -> None:
@@ -189,7 +193,7 @@ class BackgroundShells:
 
     def _keep(self, shell: BackgroundShell, piece: bytes) -> None:
         """Into the file, as far as there is room; a shell that floods it is ended."""
-        room = min(MOST_BYTES - shell.log.size, MOST_BYTES_IN_ALL - self._written)
+        room = min(self._most_bytes - shell.log.size, MOST_BYTES_IN_ALL - self._written)
         before = shell.log.size
         try:
             shell.log.append(piece[:room])
@@ -197,7 +201,7 @@ class BackgroundShells:
             self._give_up(shell, f"its output could not be written: {error.strerror or error}")
         self._written += shell.log.size - before
         if len(piece) > room:
-            most = f"{MOST_BYTES:,} bytes of one command, {MOST_BYTES_IN_ALL:,} of all in the background"
+            most = f"{self._most_bytes:,} bytes of one command, {MOST_BYTES_IN_ALL:,} of all in the background"
             self._give_up(shell, f"it wrote too much (no more is kept than {most})")
 
     def _give_up(self, shell: BackgroundShell, problem: str) -> None:

@@ -385,11 +385,9 @@ class Workspace:
         with anyio.CancelScope(shield=True):
             if self._mark is not None:
                 mark, self._mark = self._mark, None
-                await end_tree(mark)
+                shells, self._shells = self._shells, None
+                await (end_tree(mark) if shells is None else shells.close())
                 self._temporaries.withdraw(self._note)
-            if self._shells is not None:
-                self._shells.release()
-                self._shells = None
             if self._groups is not None:
                 await in_thread(self._groups.close)
             if self._scratch.path is not None:
