@@ -72,10 +72,14 @@ def ground_of(options: ClaudeAgentOptions) -> Ground:
 
 def whereabouts(cwd: str, env: Mapping[str, str]) -> Whereabouts:
     """Only the real environment says where settings lie: a file in the project cannot move them."""
-    config = str(config_dir(env))
-    if env.get("CLAUDE_CONFIG_DIR"):
-        return Whereabouts(cwd, (config,))
-    return Whereabouts(cwd, (config, os.path.join(os.path.dirname(config), ".toolwright")))
+    return Whereabouts(cwd, config_folders(env.get("CLAUDE_CONFIG_DIR") or "", env.get("HOME") or ""))
+
+
+@lru_cache(maxsize=16)
+def config_folders(given: str, home: str) -> tuple[str, ...]:
+    """The folders of the user's own settings: the one that was given, or the two in the home folder."""
+    config = str(config_dir({"CLAUDE_CONFIG_DIR": given, "HOME": home}))
+    return (config,) if given else (config, os.path.join(os.path.dirname(config), ".toolwright"))
 
 
 def sources_of(options: ClaudeAgentOptions) -> tuple[str, ...] | None:

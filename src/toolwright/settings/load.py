@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from toolwright.settings.merging import merge, tighten
 from toolwright.settings.places import SERVERS, Whereabouts, read_text
@@ -19,7 +18,7 @@ SOURCES = ("user", "project", "local")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What all settings say together, and whether the folder is trusted (looked up when first asked)."""
+    """What all settings say together, and whether the folder is trusted (looked up when asked)."""
 
     settings: Settings
     is_trusted: Callable[[], bool]
@@ -33,7 +32,6 @@ def load(
     files = [(origin, text) for origin in where.files(wanted) if (text := read_text(origin.path)) is not None]
     of_folder = [(origin, text) for origin, text in files if origin.scope in OF_THE_FOLDER]
 
-    @cache
     def is_trusted() -> bool:
         whole = of_folder if wanted >= OF_THE_FOLDER else folder_files(where)
         return trusted or TrustStore(where.config[0]).holds(where.cwd, fingerprint(whole))

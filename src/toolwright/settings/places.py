@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from toolwright.settings.values import Origin
@@ -30,30 +30,23 @@ class Whereabouts:
     managed: tuple[str, ...] = MANAGED_FOLDERS
 
     def files(self, scopes: Container[str]) -> list[Origin]:
-        """The files of these scopes that may be there, the highest first. Costs one look per folder, not per file."""
-        own = present(os.path.join(self.cwd, name) for name in FOLDER_NAMES) if "project" in scopes or "local" in scopes else []
-        return [
-            *(Origin("managed", f"{folder}/managed-settings.json", base=folder) for folder in self._if("managed", scopes)),
-            *(Origin("local", f"{folder}/settings.local.json", base=self.cwd) for folder in own if "local" in scopes),
-            *(
-                Origin("project", f"{folder}/settings.json", base=self.cwd)
-                for folder in own
-                if self._is_projects(folder, scopes)
-            ),
-            *(Origin("project", path, base=self.cwd) for path in self._servers(scopes)),
-            *(Origin("user", f"{folder}/settings.json", base=folder) for folder in self._if("user", scopes)),
-        ]
+        """The files of these scopes that may be there, the highest first. Where there are none it costs one look per folder."""
+        own = [f"{self.cwd}/{name}" for name in FOLDER_NAMES]
+        there = present((*self.managed, *own, f"{self.cwd}/{SERVERS}", *self.config))
+        return [origin for origin in self._all(there) if origin.scope in scopes] if there else []
 
-    def _if(self, scope: str, scopes: Container[str]) -> list[str]:
-        folders = self.managed if scope == "managed" else self.config[::-1]
-        return present(folders) if scope in scopes else []
-
-    def _is_projects(self, folder: str, scopes: Container[str]) -> bool:
-        """In the home folder the project's settings would be the user's own: those are not somebody else's."""
-        return "project" in scopes and os.path.realpath(folder) not in map(os.path.realpath, self.config)
-
-    def _servers(self, scopes: Container[str]) -> list[str]:
-        return present([os.path.join(self.cwd, SERVERS)]) if "project" in scopes else []
+    def _all(self, there: list[str]) -> Iterator[Origin]:
+        own = [folder for name in FOLDER_NAMES if (folder := f"{self.cwd}/{name}") in there]
+        users = {os.path.realpath(folder) for folder in self.config}
+        yield from (
+            Origin("managed", f"{folder}/managed-settings.json", base=folder) for folder in self.managed if folder in there
+        )
+        yield from (Origin("local", f"{folder}/settings.local.json", base=self.cwd) for folder in own)
+        # In the home folder the project's settings would be the user's own: those are not somebody else's.
+        projects = [folder for folder in own if os.path.realpath(folder) not in users]
+        yield from (Origin("project", f"{folder}/settings.json", base=self.cwd) for folder in projects)
+        yield from (Origin("project", path, base=self.cwd) for path in there if path == f"{self.cwd}/{SERVERS}")
+        yield from (Origin("user", f"{folder}/settings.json", base=folder) for folder in self.config[::-1] if folder in there)
 
 
 def present(paths: Iterable[str]) -> list[str]:
