@@ -7,10 +7,10 @@ assignments and texts for other shells, and says "unclear" where it cannot see.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from . import git_commands
 from .lines import CommandLine, Part, first_unknown, joined, unquoted
@@ -21,7 +21,8 @@ from .reach import reaching
 from .words import UNKNOWN, Word
 from .wrappers import runs_its_arguments
 
-Verdict: TypeAlias = Literal["matches", "differs", "unclear"]
+if TYPE_CHECKING:
+    from .rules import Rule
 
 LONGEST_JUDGED = 10_000
 """A longer line is never covered by a rule with content."""
@@ -102,20 +103,83 @@ def _is_beyond(content: str, part: Part, effect: Effect) -> bool:
 # forbidding
 
 
-def forbids(content: str, line: CommandLine) -> Verdict:
-    """Whether a deny or ask rule's content is about some command of `line`, or whether that cannot be told."""
-    wanted = " ".join(content.split())
-    if line.text == content:
-        return "matches"
+class CommandRules:
+    """The rules of one behavior about commands, found by the first word they name. Their contents are single-spaced here."""
+
+    __slots__ = ("_anywhere", "_by_word", "exact")
+
+    def __init__(self, contents: Mapping[str, Rule]) -> None:
+        self.exact = dict(contents)
+        """By the content as it is written."""
+        self._by_word: dict[str, list[tuple[str, Rule]]] = {}
+        self._anywhere: list[tuple[str, Rule]] = []
+        for content, rule in contents.items():
+            wanted = " ".join(content.split())
+            first = _first_word(wanted)
+            (self._anywhere if first is None else self._by_word.setdefault(first, [])).append((wanted, rule))
+
+    def __bool__(self) -> bool:
+        return bool(self.exact)
+
+    def starting_with(self, words: Iterable[str]) -> Iterator[tuple[str, Rule]]:
+        """The rules that may be about a text whose first word is one of `words`."""
+        yield from self._anywhere
+        for word in words:
+            yield from self._by_word.get(word, ())
+
+    def all(self) -> Iterator[tuple[str, Rule]]:
+        yield from self._anywhere
+        for rules in self._by_word.values():
+            yield from rules
+
+
+def _first_word(wanted: str) -> str | None:
+    """The word that every command must begin with that `wanted` is about, or None if that is not said."""
+    first, space, _ = wanted.partition(" ")
+    if not space and wanted.endswith(":*"):
+        first = first.removesuffix(":*")
+    return None if "*" in first or not first else first
+
+
+def forbidding(rules: CommandRules, line: CommandLine) -> tuple[Rule | None, Rule | None]:
+    """The deny or ask rule that is about some command of `line`, and one of which that cannot be told."""
+    if not rules:
+        return None, None
+    if line.text in rules.exact:
+        return rules.exact[line.text], None
     if line.unparsed is not None:
-        return "matches" if any(content_covers(wanted, text) for text in _pieces(line.text)) else "unclear"
-    unclear = False
+        return _forbidding_text(rules, line.text)
+    doubt = next((rule for _, rule in rules.all()), None) if line.opaque else None
     for part in line.parts:
-        verdict = _is_about(wanted, part)
-        if verdict == "matches":
-            return verdict
-        unclear = unclear or verdict == "unclear"
-    return "unclear" if unclear or line.opaque else "differs"
+        matched, unclear = _forbidding_part(rules, part)
+        if matched:
+            return matched, None
+        doubt = doubt or unclear
+    return None, doubt
+
+
+def _forbidding_text(rules: CommandRules, text: str) -> tuple[Rule | None, Rule | None]:
+    pieces = _pieces(text)
+    some: Rule | None = None
+    for wanted, rule in rules.all():
+        if any(content_covers(wanted, piece) for piece in pieces):
+            return rule, None
+        some = some or rule
+    return None, some
+
+
+def _forbidding_part(rules: CommandRules, part: Part) -> tuple[Rule | None, Rule | None]:
+    texts = _all_forms(part)
+    known = not part.words or part.words[0].known
+    found = rules.starting_with({text.partition(" ")[0] for text in texts}) if known else rules.all()
+    unsure = first_unknown(part.words) is not None
+    doubt: Rule | None = None
+    for wanted, rule in found:
+        if any(content_covers(wanted, text) for text in texts):
+            return rule, None
+        if unsure and doubt is None and any(_may_become(wanted, text) for text in texts):
+            doubt = rule
+    return None, doubt
 
 
 @lru_cache(maxsize=8)
@@ -131,25 +195,14 @@ def _pieces(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(piece for piece in (*pieces, *named, *behind) if piece))
 
 
-def _is_about(wanted: str, part: Part) -> Verdict:
-    texts = _all_forms(part)
-    if any(content_covers(wanted, text) for text in texts):
-        return "matches"
-    unknown = first_unknown(part.words)
-    if unknown is None:
-        return "differs"
-    return "unclear" if any(_may_become(wanted, text) for text in texts) else "differs"
-
-
-@lru_cache(maxsize=2048)
 def _all_forms(part: Part) -> tuple[str, ...]:
     """Every text under which a forbidding rule should find the command."""
-    rows = [part.words, (*part.wrapped, *part.words)]
+    rows = [part.words, (*part.wrapped, *part.words)] if part.wrapped else [part.words]
     if part.name == "git":
         rows.append(git_commands.without_globals(part.words))
     rows += [(Word(part.name), *words[1:]) for words in rows if words and words[0].known and "/" in words[0].text]
-    texts: Iterator[str] = (text for words in rows for text in (joined(words), unquoted(words)))
-    return tuple(dict.fromkeys((*texts, *((" ".join(part.source.split()),) if part.source else ()))))
+    texts = dict.fromkeys(text for words in rows for text in (joined(words), unquoted(words)))
+    return tuple(texts | {" ".join(part.source.split()): None} if part.source else texts)
 
 
 def _may_become(wanted: str, text: str) -> bool:

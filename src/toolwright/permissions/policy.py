@@ -17,7 +17,7 @@ from toolwright.types import PermissionBehavior, PermissionMode
 
 from .calls import Call, Place, normal_path
 from .characters import hides_something
-from .command_rules import forbids
+from .command_rules import forbidding
 from .critical import critical_removal
 from .grammar import NotParsed, Tree, plain_tree
 from .lines import CommandLine, visible
@@ -149,10 +149,15 @@ def _strictest(call: Call, judge: CommandJudge | None, index: RuleIndex, place: 
     """The rule that is about `call`, and one of which that cannot be told."""
     doubt: Rule | None = None
     for rule in index.named(call.name):
-        verdict = _is_about(rule, call, judge)
+        verdict = _is_about(rule, call)
         if verdict == "matches":
             return rule, None
         doubt = rule if verdict == "unclear" else doubt
+    if call.name == "Bash" and index.commands:
+        matched, unclear = forbidding(index.commands, line_of(call))
+        if matched:
+            return matched, None
+        doubt = unclear or doubt
     return _path_rule_about(call, index, place) or (judge.path_rule(index) if judge else None), doubt
 
 
@@ -169,12 +174,10 @@ def _normal(paths: Iterable[str]) -> Iterable[str]:
     return (path for path in map(normal_path, paths) if path is not None)
 
 
-def _is_about(rule: Rule, call: Call, judge: CommandJudge | None) -> _Verdict:
+def _is_about(rule: Rule, call: Call) -> _Verdict:
     """Whether a deny or ask rule, whose name fits, is about this call."""
     if rule.content is None:
         return "matches"
-    if rule.tool == "Bash":
-        return forbids(rule.content, judge.line) if judge else "unclear"
     if rule.tool == "WebFetch":
         return _host_verdict(rule.content, call.hosts)
     if rule.tool in NAMED_FIELD:
@@ -189,11 +192,7 @@ def rule_says(rule: Rule, call: Call, judge: CommandJudge | None, place: Place) 
     if rule.behavior != "allow":
         matched, doubt = _strictest(call, judge, index, place)
         return "matches" if matched else "unclear" if doubt else "differs"
-    return (
-        "matches"
-        if any(_covers(named, call) for named in index.named(call.name)) or _path_rule_covering(call, index, place)
-        else "differs"
-    )
+    return "matches" if _naming_rule(call, index) or _path_rule_covering(call, index, place) else "differs"
 
 
 def _host_verdict(content: str, hosts: tuple[str, ...]) -> _Verdict:
@@ -257,13 +256,18 @@ def _out_of_reach(call: Call, judge: CommandJudge | None, place: Place) -> Decis
 
 
 def _allowed(call: Call, index: RuleIndex, place: Place) -> Decision | None:
-    named = (rule for rule in index.named(call.name) if _covers(rule, call))
-    rule = next(named, None) or _path_rule_covering(call, index, place)
+    rule = _naming_rule(call, index) or _path_rule_covering(call, index, place)
     if rule:
         return Decision("allow", f"The rule {rule} allows it.", rule, "rule")
     if call.preapproved:
         return Decision("allow", f"{call.name} was given to the session by its developer.", reason_type="preapproved")
     return _looking(call, place) if call.read_only and not call.is_mcp and call.reads and call.command is None else None
+
+
+def _naming_rule(call: Call, index: RuleIndex) -> Rule | None:
+    """The rule that covers the call by its name, a field or, word for word, its command; parts of commands are judged apart."""
+    word_for_word = index.commands.exact.get(call.command) if call.name == "Bash" and call.command is not None else None
+    return word_for_word or next((rule for rule in index.named(call.name) if _covers(rule, call)), None)
 
 
 def _command_allowed(call: Call, judge: CommandJudge, rules: RuleSet, mode: PermissionMode) -> Decision:
@@ -290,8 +294,6 @@ def _covers(rule: Rule, call: Call) -> bool:
     """Whether an allow rule, whose name fits, covers this call entirely."""
     if rule.content is None:
         return True
-    if rule.tool == "Bash":
-        return call.command == rule.content  # word for word; anything less is judged part by part
     if rule.tool == "WebFetch":
         return bool(call.hosts) and all(_is_host(rule.content, host) for host in call.hosts)
     return rule.tool in NAMED_FIELD and _field_verdict(call, NAMED_FIELD[rule.tool], rule.content) == "matches"

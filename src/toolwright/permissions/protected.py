@@ -1,6 +1,6 @@
 """Paths that no mode but bypass, and no allow rule, lets a tool write without a question.
 
-A file here changes what other programs do later: hooks, editor tasks, shell start-up, the agent's own rules.
+A file here changes what other programs do later: hooks, editor tasks, shell start-up, the rules and instructions of agents.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import get_args
 
 from toolwright.types import OptionsError, PermissionBehavior, PermissionUpdate
 
+from .command_rules import CommandRules
 from .path_rules import PathRules
 from .patterns import glob_matches
 from .rules import FORMS_OF, PATH_TOOLS, Canonical, Rule, RuleSource, checked, parse_rule, whole_tool
@@ -89,13 +90,15 @@ class RuleSet:
 class RuleIndex:
     """The rules of one behavior: those about a name, those about a path to read or to write."""
 
-    __slots__ = ("_by_name", "_globs", "edits", "reads")
+    __slots__ = ("_by_name", "_globs", "commands", "edits", "reads")
 
     def __init__(self, rules: list[Rule], *, widely: bool) -> None:
         self._by_name: dict[str, list[Rule]] = {}
         self._globs: list[Rule] = []
         for rule in rules:
             self._place(rule)
+        self.commands = CommandRules({rule.content: rule for rule in rules if rule.tool == "Bash" and rule.content is not None})
+        """Those about the commands of Bash."""
         self.reads = PathRules((rule for rule in rules if _is_path_rule(rule, "Read")), widely=widely)
         self.edits = PathRules((rule for rule in rules if _is_path_rule(rule, "Edit")), widely=widely)
 
@@ -104,11 +107,11 @@ class RuleIndex:
         name = server[1] if server else rule.tool
         if "*" in name:
             self._globs.append(rule)
-        elif not (rule.tool in PATH_TOOLS and rule.content is not None):
+        elif rule.content is None or not (rule.tool in PATH_TOOLS or rule.tool == "Bash"):
             self._by_name.setdefault(name, []).append(rule)
 
     def named(self, tool: str) -> Iterator[Rule]:
-        """The rules whose name is, or covers, the name `tool`; path rules are not among them."""
+        """The rules whose name is, or covers, the name `tool`; rules about paths and commands are not among them."""
         yield from self._by_name.get(tool, ())
         if tool in FORMS_OF:
             yield from self._by_name.get(FORMS_OF[tool], ())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .calls import Call, Place
 from .command_paths import Paths, candidates
 from .command_rules import LONGEST_JUDGED, SAFE_VARIABLES, allows
-from .lines import CommandLine, Part, visible
+from .lines import CommandLine, Part, joined, visible
 from .path_rules import PathRules
 from .programs import Effect, effect
 from .protected import is_protected
@@ -170,12 +170,10 @@ class CommandJudge:
         if not part.words:
             return Covered("It sets variables or opens files only.")
         missing = self._looks(part)
+        rule = self._rule_covering(part, rules.index("allow"))
         if missing is None:
-            return Covered("It only looks, inside the working folders.")
+            return Covered("It only looks, inside the working folders.", rule)
         found = self.effect(part)
-        rule = next(
-            (rule for rule in rules.index("allow").named(self.tool) if rule.content and allows(rule.content, part, found)), None
-        )
         if rule is not None:
             return self._within(part, found, rules, mode) or Covered(f"The rule {rule} allows it.", rule)
         if mode == "acceptEdits" and found.kind == "edits" and not part.assignments:
@@ -183,6 +181,13 @@ class CommandJudge:
                 "Mode acceptEdits allows edits inside the working folders."
             )
         return missing
+
+    def _rule_covering(self, part: Part, index: RuleIndex) -> Rule | None:
+        if self.tool != "Bash" or not index.commands:
+            return None
+        found = self.effect(part)
+        starts = {words[0].text for words in (part.words, part.wrapped) if words} | {joined(part.words).partition(" ")[0]}
+        return next((rule for content, rule in index.commands.starting_with(starts) if allows(content, part, found)), None)
 
     def _within(self, part: Part, found: Effect, rules: RuleSet, mode: PermissionMode) -> Obstacle | None:
         """Why a program whose targets are known may not reach them under a rule or mode."""
