@@ -56,9 +56,11 @@ def work(played: Played, event: str = "SessionStart", late: Any = None) -> tuple
 async def test_a_command_is_told_the_input_as_json_and_answers() -> None:
     played = Played(b'{"systemMess', b'age": "hi"}')
     ask, _ = work(played)
-    reply = await ask({"tool_input": {"content": "\ud800 ü"}})
-    assert json.loads(played.stdin) == {"tool_input": {"content": "\ud800 ü"}}
+    reply = await ask({"tool_name": "Bash", "tool_input": {"command": "ü"}})
+    assert played.stdin == '{"tool_name":"Bash","tool_input":{"command":"ü"}}'.encode()
     assert reply.output == {"systemMessage": "hi"}
+    await ask({"half": "\ud800 ü"})
+    assert json.loads(played.stdin) == {"half": "\ud800 ü"}
 
 
 async def test_a_command_that_says_async_is_not_waited_for_and_speaks_later() -> None:

@@ -1,5 +1,6 @@
 """Small conversations, each a scripted model and a program with the published SDK, to be held with both runtimes."""
 
+import json
 from typing import Any
 
 import anyio
@@ -262,7 +263,56 @@ async def _(run: Run) -> None:
 
 @conversation("a hook defers", touch("x"), DONE)
 async def _(run: Run) -> None:
-    await run.ask(hooks=hooked(PreToolUse=always(specific("PreToolUse", permissionDecision="defer"))))
+    messages = await run.ask(hooks=hooked(PreToolUse=always(specific("PreToolUse", permissionDecision="defer"))))
+    run.note("deferred", getattr(messages[-1], "deferred_tool_use", None))
+
+
+def commands(**by_event: str) -> str:
+    """Settings with a command as the hook of each event; each has a second, or as long as it needs."""
+    limits = {"sleep 100": {"timeout": 1}}
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": command, **limits.get(command, {})}]}]
+        for event, command in by_event.items()
+    }
+    return json.dumps({"hooks": hooks})
+
+
+def shown_runs(messages: list[Any]) -> list[tuple[Any, ...]]:
+    """What the frames about hooks of the settings say."""
+    names = ("subtype", "hook_name", "hook_event", "output", "stdout", "stderr", "exit_code", "outcome")
+    frames = [message.data for message in messages if isinstance(message, SystemMessage)]
+    return [tuple(frame.get(name) for name in names) for frame in frames if frame["subtype"].startswith("hook_")]
+
+
+@conversation("hooks of the settings", touch("x"), touch("y"), DONE, answer("again"), words=("by the hook",))
+async def _(run: Run) -> None:
+    settings = commands(
+        SessionStart="echo hello",
+        UserPromptSubmit="exit 1",
+        PreToolUse="grep -q 'touch y' || exit 0; echo by the hook >&2; exit 2",
+        PostToolUse="echo seen",
+        Stop="grep -q 'stop_hook_active.:true' || { echo by the hook >&2; exit 2; }",
+    )
+    for row in shown_runs(await run.ask(settings=settings, include_hook_events=True, allowed_tools=["Bash"])):
+        run.note(*row)
+    run.note("files", run.place.names())
+
+
+@conversation("only the start of hooks is shown", DONE)
+async def _(run: Run) -> None:
+    for row in shown_runs(await run.ask(settings=commands(SessionStart="exit 3", Stop="true"))):
+        run.note(*row)
+
+
+@conversation("hooks after a batch of calls", touch("x"), DONE)
+async def _(run: Run) -> None:
+    await run.ask(settings=commands(PostToolBatch="echo by the hook >&2; exit 2"), allowed_tools=["Bash"])
+
+
+@conversation("a silent guard", touch("x"), DONE)
+async def _(run: Run) -> None:
+    await run.ask(settings=commands(PreToolUse="sleep 100"), include_hook_events=True, allowed_tools=["Bash"])
+    run.note("files", run.place.names())
 
 
 @conversation("a hook sends the model on", DONE, answer("really done"), words=("And the tests?", "really done"))

@@ -106,7 +106,15 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         'a hook blocks the prompt | + end terminal_reason "hook_stopped"',
         "a hook blocks the prompt | + key end: terminal_reason",
     ),
-    "Deferred calls": ("a hook defers | ",),
+    "Silent guards": (
+        "a silent guard | - result x good",
+        "a silent guard | + result x error",
+        "a silent guard | - end permission_denials []",
+        "a silent guard | + end permission_denials [{",
+        "a silent guard | - note files ['x']",
+        "a silent guard | + note files []",
+        "a silent guard | - key system/hook_response: exit_code",
+    ),
     "Results told once": (
         "Python tools | - result t1 good '42' told as list",
         "Python tools | + result t1 good '42' told as NoneType",

@@ -124,6 +124,11 @@ def _async_seconds(milliseconds: Any) -> float:
 
 
 def to_json(payload: dict[str, Any]) -> bytes:
+    """One line without spaces, as scripts that look for a word in it expect."""
     import json  # only for sessions whose settings have hooks
 
-    return json.dumps(payload, default=str).encode()
+    text = json.dumps(payload, default=str, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates somewhere: only an escape can tell of it
+        return json.dumps(payload, default=str, separators=(",", ":")).encode()
