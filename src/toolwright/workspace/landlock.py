@@ -58,12 +58,18 @@ def confine_thread(readable: Sequence[str]) -> None:
 @cache
 def is_available() -> bool:
     """Whether this kernel has Landlock and it is switched on."""
+    return version() >= 1
+
+
+@cache
+def version() -> int:
+    """The version of Landlock that this kernel has, 0 for none."""
     if sys.platform != "linux":
-        return False
+        return 0
     try:
-        return _call(_CREATE_RULESET, None, 0, _VERSION) >= 1
+        return _call(_CREATE_RULESET, None, 0, _VERSION)
     except OSError:
-        return False
+        return 0
 
 
 def _restrict_thread(readable: Sequence[int], executable: Sequence[int]) -> None:

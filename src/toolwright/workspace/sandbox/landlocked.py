@@ -1,0 +1,137 @@
+"""Landlock: a policy as grants, for machines where user namespaces are not allowed. Linux 6.2 or later.
+
+Landlock grants and never denies: a grant on a folder holds for all that is below. So a folder with something hidden or
+protected in it is not granted as a whole but name by name, as far as names are there when the command starts; new names cannot
+be made in such a folder, nor can it be listed if something in it is hidden. There is no private network; see docs/security.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+
+from toolwright.workspace import landlock
+from toolwright.workspace.sandbox import seccomp
+from toolwright.workspace.sandbox.errors import SandboxRefused, SandboxUnavailable
+from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
+from toolwright.workspace.sandbox.policy import SandboxPolicy, is_within, is_within_any
+
+LEAST_VERSION = 3
+"""The first version that keeps files outside from being truncated."""
+SIGNALS_VERSION, NETWORK_VERSION, DEVICES_VERSION = 6, 4, 5
+_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
+_WRITE_FILE = 1 << 1 | 1 << 14
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_NOT_READ = ("/tmp", "/var/tmp", "/dev", "/run", "/var/run")
+_SEEN_OF_RUN = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
+_EVERY_PORT, _EVERY_SCOPE = 0b11, 0b11
+
+
+@cache
+def version() -> int:
+    """The version of Landlock this kernel has, 0 for none."""
+    return landlock.version()
+
+
+@dataclass(frozen=True, slots=True)
+class Landlocked:
+    """Sandboxes by Landlock and seccomp, through an interpreter that takes them upon itself and becomes the command."""
+
+    interpreter: str = ""
+    """The Python that sets it up; this very one if not given."""
+    name: str = "Landlock"
+
+    def launch(self, policy: SandboxPolicy, inside: Inside, *, private: PrivateFolder, stack: ExitStack) -> Launch:
+        if policy.network == "proxied":
+            raise SandboxUnavailable(
+                "The command was not started: allowed domains need a private network, which Landlock cannot give. Install "
+                "bubblewrap (and allow user namespaces), or allow no domains."
+            )
+        interpreter = _interpreter(policy, self.interpreter)
+        network_is_open = policy.network == "open"
+        plan = _descriptor(json.dumps(_plan(policy, private, network_is_open)).encode(), stack)
+        filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=network_is_open, owners=False)
+        stack.callback(os.close, filter_)
+        argv = (interpreter, "-I", "-S", "-c", _program(), str(plan), str(filter_), *inside.argv)
+        temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), private.temporary)
+        environment = {"XDG_CACHE_HOME": os.path.join(private.temporary, ".cache"), **inside.environment, **temporary}
+        return Launch(argv, environment, (plan, filter_))
+
+
+def _interpreter(policy: SandboxPolicy, chosen: str) -> str:
+    """This very interpreter by its real path: what a virtual environment in the workspace says is not asked."""
+    path = os.path.realpath(chosen or "/proc/self/exe")
+    if is_within_any(path, policy.writable):
+        raise SandboxUnavailable(f"{path} lies in a folder that commands may write to, so it cannot be trusted to hold them.")
+    return path
+
+
+@cache
+def _program() -> str:
+    with open(os.path.join(os.path.dirname(__file__), "landlock_launcher.py"), encoding="utf-8") as file:
+        return file.read()
+
+
+def _plan(policy: SandboxPolicy, private: PrivateFolder, network_is_open: bool) -> dict[str, object]:
+    known = version()
+    handled = (1 << 15 if known < DEVICES_VERSION else 1 << 16) - 1
+    return {
+        "handled": [
+            handled,
+            _EVERY_PORT if known >= NETWORK_VERSION and not network_is_open else 0,
+            _EVERY_SCOPE if known >= SIGNALS_VERSION else 0,
+        ],
+        "size": 24 if known >= SIGNALS_VERSION else 16 if known >= NETWORK_VERSION else 8,
+        "parent": os.getpid(),
+        "grants": [(path, rights & handled) for path, rights in grants(policy, private.temporary)],
+    }
+
+
+def grants(policy: SandboxPolicy, temporary: str) -> Iterator[tuple[str, int]]:
+    """Paths and the rights that hold for each and all below it. Raises `SandboxRefused` if it cannot be said in grants."""
+    if policy.everything_writable:
+        raise SandboxRefused("The command was not started: Landlock cannot close the network and leave all files open.")
+    everything = (1 << 16) - 1
+    unreadable = (*policy.unreadable, *_NOT_READ)
+    for path in cover("/", unreadable):
+        yield path, _READ
+    for path in (*policy.shown, *_SEEN_OF_RUN, *policy.unix_sockets):
+        yield from ((each, _READ) for each in cover(path, policy.unreadable))
+    for path in _DEVICES:
+        yield path, _READ | _WRITE_FILE
+    kept = (*policy.unreadable, *(policy.frozen if policy.weaker else (*policy.read_only, *policy.absent)))
+    for root in policy.writable:
+        yield from ((path, _READ) for path in cover(root, policy.unreadable))
+        yield from ((path, everything) for path in cover(root, kept) if path not in policy.protected)
+    yield temporary, everything
+
+
+def cover(path: str, without: Sequence[str]) -> Iterator[str]:
+    """The fewest paths that hold all of `path`, as it is now, but nothing of `without`. Links are left out."""
+    inside = [each for each in without if is_within(each, path)]
+    if not inside:
+        yield path
+    elif path not in inside:
+        for child in _children(path):
+            yield from cover(child, inside)
+
+
+def _children(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if not entry.is_symlink()]
+    except OSError:
+        return []
+
+
+def _descriptor(data: bytes, stack: ExitStack) -> int:
+    descriptor = os.memfd_create("toolwright-sandbox", os.MFD_CLOEXEC)
+    stack.callback(os.close, descriptor)
+    while data:
+        data = data[os.write(descriptor, data) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

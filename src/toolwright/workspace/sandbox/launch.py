@@ -1,0 +1,87 @@
+"""What a mechanism makes of a command: what to start instead, with which variables and descriptors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Protocol
+
+from toolwright.workspace.sandbox.policy import SandboxPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command in its sandbox, ready to be started."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    keep: tuple[int, ...]
+    """Descriptors the child has to inherit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A command as it will find itself: what is run, where, with which variables."""
+
+    argv: Sequence[str]
+    directory: str
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateFolder:
+    """A folder of the session, closed to everybody else, for the commands' temporary files and for what lies over secrets."""
+
+    path: str
+
+    @property
+    def temporary(self) -> str:
+        return os.path.join(self.path, "tmp")
+
+    @property
+    def unreadable(self) -> str:
+        return os.path.join(self.path, "unreadable")
+
+    @property
+    def empty(self) -> str:
+        return os.path.join(self.path, "empty")
+
+    def set_up(self, owner: tuple[int, int] | None = None) -> None:
+        """Make what is in it, for `owner` (a user and a group) if commands run as somebody else."""
+        if os.path.isdir(self.temporary):
+            return
+        os.mkdir(self.temporary, 0o700)
+        for path, mode in ((self.unreadable, 0o000), (self.empty, 0o444)):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            os.chmod(path, mode)
+        for path in (self.path, self.temporary, self.unreadable, self.empty) if owner else ():
+            os.chown(path, *(owner or ()))
+
+
+class WayOut(Protocol):
+    """A private network with a proxy in it, for commands that may reach some hosts (`egress` makes one)."""
+
+    @property
+    def descriptors(self) -> tuple[int, int]: ...
+
+    @property
+    def environment(self) -> dict[str, str]: ...
+
+    def entering(self, sandbox: Sequence[str]) -> list[str]:
+        """The command line that starts a sandbox's command line in that network."""
+        ...
+
+
+class Mechanism(Protocol):
+    """A way to hold commands to a policy."""
+
+    @property
+    def name(self) -> str:
+        """What it is called where people read it."""
+        ...
+
+    def launch(self, policy: SandboxPolicy, inside: Inside, *, private: PrivateFolder, stack: ExitStack) -> Launch:
+        """What to start so that `inside` runs under `policy`. What has to be undone afterwards goes on the `stack`."""
+        ...

@@ -1,0 +1,209 @@
+"""What a sandboxed command may touch, as data: the rules of a session, and the policy of one command that follows from them.
+
+Pure: paths are text here. `survey` looks at the disk and makes a policy out of rules; a mechanism then holds commands to it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from toolwright.types import protected_names
+
+Network = Literal["none", "proxied", "open"]
+"""`none`: no way out. `proxied`: only through our proxy. `open`: the network of the host."""
+Matcher = Callable[[str], bool]
+
+
+def no_path(path: str) -> bool:
+    """A matcher for rules that are not there."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedNames:
+    """Names that commands must neither change nor make."""
+
+    folders: frozenset[str] = protected_names.FOLDERS
+    nested_folders: tuple[str, ...] = protected_names.NESTED_FOLDERS
+    open_folders: tuple[str, ...] = protected_names.OPEN_FOLDERS
+    files: frozenset[str] = protected_names.FILES
+    beginnings: tuple[str, ...] = protected_names.FILES_BEGINNING
+    known_beginnings: tuple[str, ...] = tuple(protected_names.KNOWN_BEGINNING)
+    of_home: frozenset[str] = frozenset(
+        """.gitconfig .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin
+        .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish gradle-wrapper.properties
+        maven-wrapper.properties""".split()  # noqa: SIM905
+    )
+    """Files that no program looks for in the top folder of a project: only a home is kept free of them."""
+
+    def covers(self, name: str) -> bool:
+        """Whether a file or folder of this name is protected, in whatever case it is written."""
+        plain = name.casefold()
+        return plain in self.folders or plain in self.files or plain.startswith(self.beginnings)
+
+    def of_top(self, *, is_home: bool) -> tuple[str, ...]:
+        """The names that must not come to be in a top folder."""
+        files = (name for name in (*self.files, *self.known_beginnings) if is_home or name not in self.of_home)
+        return (*sorted(self.folders), *sorted(files), *(self.nested_folders if is_home else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRules:
+    """What holds for every command of a session. All paths are absolute."""
+
+    roots: tuple[str, ...]
+    """Folders that commands may write to."""
+    home: str
+    opened: tuple[str, ...] = ()
+    """Further files and folders that commands may write to, protected or not: somebody said so."""
+    frozen: tuple[str, ...] = ()
+    """Paths that stay as they are although they lie in a writable folder."""
+    secrets: tuple[str, ...] = ()
+    """Paths that are hidden unless a writable folder lies there."""
+    hidden: tuple[str, ...] = ()
+    """Paths that are hidden whatever else is said."""
+    shown: tuple[str, ...] = ()
+    """Paths that can be read although they lie in a hidden folder."""
+    is_hidden: Matcher = no_path
+    """Deny rules for reading; asked for every path in the writable folders."""
+    is_frozen: Matcher = no_path
+    """Deny rules for writing; asked likewise."""
+    names: ProtectedNames = field(default_factory=ProtectedNames)
+    network: Network = "none"
+    unix_sockets: tuple[str, ...] = ()
+    all_unix_sockets: bool = False
+    weaker: bool = False
+    """Whether less may be held where a container allows no more (`enableWeakerNestedSandbox`)."""
+    everything_writable: bool = False
+    """Whether only the network is closed (`filesystem.disabled`)."""
+
+    @property
+    def needs_walk(self) -> bool:
+        """Whether every path in the writable folders has to be looked at."""
+        return self.is_hidden is not no_path or self.is_frozen is not no_path
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxPolicy:
+    """What one command may touch, now: every path is absolute and real, and was there a moment ago unless it says otherwise."""
+
+    writable: tuple[str, ...]
+    protected: tuple[str, ...]
+    """Protected names that are there; they stay as they are."""
+    frozen: tuple[str, ...]
+    """What deny rules keep as it is."""
+    absent: tuple[str, ...]
+    """Names that are not there and must not come to be."""
+    hidden: tuple[str, ...]
+    """Files and folders that cannot be read."""
+    emptied: tuple[str, ...]
+    """Files of secrets that programs look for as a matter of course: they read as empty."""
+    shown: tuple[str, ...]
+    pinned: tuple[str, ...]
+    """Folders on the way to something hidden or frozen: moving one would move what is in it out of its rule."""
+    network: Network
+    unix_sockets: tuple[str, ...]
+    all_unix_sockets: bool
+    weaker: bool
+    everything_writable: bool
+
+    @property
+    def read_only(self) -> tuple[str, ...]:
+        return (*self.protected, *self.frozen)
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        return (*self.hidden, *self.emptied)
+
+    @property
+    def allows_unix(self) -> bool:
+        return self.all_unix_sockets or bool(self.unix_sockets)
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemWishes:
+    """The `filesystem` settings of the sandbox, as written."""
+
+    allow_write: Sequence[str] = ()
+    deny_write: Sequence[str] = ()
+    deny_read: Sequence[str] = ()
+    allow_read: Sequence[str] = ()
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkWishes:
+    """The `network` settings of the sandbox, as far as the sandbox itself holds them."""
+
+    allowed_domains: Sequence[str] = ()
+    unix_sockets: Sequence[str] = ()
+    all_unix_sockets: bool = False
+    has_proxy: bool = False
+    """Whether unknown hosts are asked about: then commands get to the proxy even if no domain is allowed from the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionPaths:
+    """What the permission rules say about paths, so that commands are held to the same."""
+
+    is_hidden: Matcher = no_path
+    is_frozen: Matcher = no_path
+    hidden: Sequence[str] = ()
+    """Paths that deny rules name without a wildcard before their end: they hold outside the writable folders too."""
+    opened: Sequence[str] = ()
+    """Folders and files that allow rules open to edits."""
+
+
+def sandbox_rules(
+    cwd: str,
+    add_dirs: Sequence[str],
+    *,
+    home: str,
+    secrets: Sequence[str],
+    filesystem: FilesystemWishes,
+    network: NetworkWishes,
+    permissions: PermissionPaths = PermissionPaths(),  # noqa: B008 — frozen
+    weaker: bool = False,
+) -> SandboxRules:
+    """The rules that follow from settings and permissions. Paths are read as in settings: `/abs`, `~/of-home`, `./of-cwd`."""
+
+    def paths(written: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(absolute(path, cwd=cwd, home=home) for path in written))
+
+    return SandboxRules(
+        roots=paths((cwd, *add_dirs)),
+        home=home,
+        opened=paths((*filesystem.allow_write, *permissions.opened)),
+        frozen=paths(filesystem.deny_write),
+        secrets=tuple(secrets),
+        hidden=paths((*filesystem.deny_read, *permissions.hidden)),
+        shown=paths(filesystem.allow_read),
+        is_hidden=permissions.is_hidden,
+        is_frozen=permissions.is_frozen,
+        network="proxied" if network.allowed_domains or network.has_proxy else "none",
+        unix_sockets=paths(network.unix_sockets),
+        all_unix_sockets=network.all_unix_sockets,
+        weaker=weaker,
+        everything_writable=filesystem.disabled,
+    )
+
+
+def absolute(path: str, *, cwd: str, home: str) -> str:
+    """A path as settings write it, as an absolute one; `/**` at its end says no more than the folder itself."""
+    path = path.removesuffix("/**") or "/"
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    elif path.startswith("//"):
+        path = path[1:]
+    return os.path.normpath(os.path.join(cwd, path))
+
+
+def is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder if folder.endswith("/") else folder + "/")
+
+
+def is_within_any(path: str, folders: Sequence[str]) -> bool:
+    return any(is_within(path, folder) for folder in folders)

@@ -1,0 +1,87 @@
+"""Seatbelt: a policy as a profile for macOS's sandbox-exec. Later rules win, so what is denied is said last.
+
+Names that are not there yet are denied like any other: a profile speaks of paths, not of files.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from toolwright.workspace.sandbox.errors import SandboxRefused
+from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
+from toolwright.workspace.sandbox.policy import SandboxPolicy
+
+PROGRAM = "/usr/bin/sandbox-exec"
+_BASE = """\
+(version 1)
+(deny default)
+(allow process-exec process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow file-read*)
+(allow file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/random") (literal "/dev/urandom"))
+(allow file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/dtracehelper"))
+(allow ipc-posix-sem)
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo") (global-name "com.apple.system.notification_center")
+                   (global-name "com.apple.logd") (global-name "com.apple.cfprefsd.agent"))
+(allow user-preference-read)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Seatbelt:
+    """Sandboxes by sandbox-exec."""
+
+    proxy_ports: tuple[int, ...] = ()
+    """Ports of our proxy on the loopback address, where commands may go if domains are allowed."""
+    name: str = "Seatbelt"
+
+    def launch(self, policy: SandboxPolicy, inside: Inside, *, private: PrivateFolder, stack: ExitStack) -> Launch:
+        text = profile(policy, private.temporary, proxy_ports=self.proxy_ports)
+        temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), private.temporary)
+        return Launch((PROGRAM, "-p", text, "--", *inside.argv), {**inside.environment, **temporary}, ())
+
+
+def profile(policy: SandboxPolicy, temporary: str, *, proxy_ports: tuple[int, ...] = ()) -> str:
+    """The profile. Raises `SandboxRefused` if the policy leaves nothing to hold."""
+    if "/" in policy.writable or (policy.network == "proxied" and not proxy_ports):
+        raise SandboxRefused("The command was not started: the sandbox would hold nothing, or allowed domains have no proxy.")
+    writable = ("/",) if policy.everything_writable else (*policy.writable, os.path.realpath(temporary))
+    rules = [
+        _rule("allow", "file-write*", writable),
+        _rule("deny", "file-write*", (*policy.read_only, *policy.absent)),
+        _rule("deny", "file-write-unlink", policy.pinned, kind="literal"),
+        _rule("deny", "file-read* file-write*", policy.unreadable),
+        _rule("allow", "file-read*", policy.shown),
+        *_network(policy, proxy_ports),
+    ]
+    return _BASE + "".join(f"{rule}\n" for rule in rules if rule)
+
+
+def _network(policy: SandboxPolicy, proxy_ports: tuple[int, ...]) -> list[str]:
+    if policy.network == "open":
+        return ["(allow network*)"]
+    rules = [f'(allow network-outbound (remote ip "localhost:{port}"))' for port in proxy_ports if policy.network == "proxied"]
+    if policy.all_unix_sockets:
+        return [*rules, "(allow network* (local unix-socket) (remote unix-socket))"]
+    return [
+        *rules,
+        *(f"(allow network-outbound (remote unix-socket (path-literal {_quoted(path)})))" for path in policy.unix_sockets),
+    ]
+
+
+def _rule(verdict: str, operations: str, paths: tuple[str, ...], *, kind: str = "subpath") -> str:
+    if not paths:
+        return ""
+    return f"({verdict} {operations} " + " ".join(f"({kind} {_quoted(path)})" for path in paths) + ")"
+
+
+def _quoted(path: str) -> str:
+    if any(ord(character) < 0x20 for character in path):
+        raise SandboxRefused(
+            f"The command was not started: {path!r} holds a control character, which no sandbox profile can name."
+        )
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
