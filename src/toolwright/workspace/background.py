@@ -46,6 +46,7 @@ class BackgroundShell:
 
     __slots__ = (
         "_ended",
+        "around",
         "call",
         "command",
         "description",
@@ -56,7 +57,6 @@ class BackgroundShell:
         "launched",
         "leaving_at",
         "log",
-        "mark",
         "problem",
         "silent",
         "status",
@@ -64,7 +64,9 @@ class BackgroundShell:
         "told",
     )
 
-    def __init__(self, command: str, launched: Launched, *, mark: Mark, log: ShellLog, description: str, call: str) -> None:
+    def __init__(
+        self, command: str, launched: Launched, *, around: Surroundings, log: ShellLog, description: str, call: str
+    ) -> None:
         self.id = f"b{os.urandom(4).hex()}"
         """Random: an id in an older part of a resumed conversation must not mean a shell of today."""
         self.command = command
@@ -79,7 +81,8 @@ class BackgroundShell:
         """Why it was ended, if nobody asked for that."""
         self.told = False
         """Whether the model has been told that it ended; set by who tells it."""
-        self.mark = mark
+        self.around = around
+        """What it was given; the folder is no longer open."""
         self.launched = launched
         self.leaving_at: float | None = None
         """When a command that has exited is let go of, whoever still holds its output."""
@@ -146,7 +149,7 @@ class BackgroundShells:
         try:
             await inline(lambda: guardian.watch(self._session.session, shell=shell_path()))
             launched = await surroundings.launch(command)
-            shell = BackgroundShell(command, launched, mark=surroundings.mark, log=log, description=description, call=call)
+            shell = BackgroundShell(command, launched, around=surroundings, log=log, description=description, call=call)
             self._follow(shell)
         except BaseException:
             log.close()
@@ -161,10 +164,10 @@ class BackgroundShells:
         ended = 0
         with anyio.CancelScope(shield=True):
             if not shell.running or shell.leaving_at is not None:
-                ended = await end_tree(shell.mark)
+                ended = await shell.around.end_all(0)
             else:
                 shell.stopping = True
-                ended = await end_tree(shell.mark, shell.launched.process.pid)
+                ended = await shell.around.end_all(shell.launched.process.pid)
                 self._let_go(shell)
         return ended
 

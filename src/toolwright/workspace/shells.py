@@ -60,7 +60,7 @@ class Surroundings:
         bounding = "" if self.bounds is None else self.bounds.words
         return _MARKED.format(mark=self.mark.value) + bounding + reporting + _COMMAND
 
-    async def end_all(self, leader: int, *, on_tick: Callable[[], None]) -> int:
+    async def end_all(self, leader: int, *, on_tick: Callable[[], None] = lambda: None) -> int:
         """End the command with all that came of it. Returns how many processes there were."""
         ended = await end_tree(self.mark, leader, on_tick=on_tick)
         return ended if self.bounds is None else ended + await self.bounds.end_rest()
