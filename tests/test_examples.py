@@ -13,6 +13,7 @@ PROMISED = {
     "calculator": ["[call] mcp__calc__multiply", "12.5 × 4 = 50"],
     "conversation": ["[asked] Write", "The note is written.", "[error_during_execution]", "I have stopped counting."],
     "hooks": ["[Bash] nothing was removed", "denied: ['rm -rf build']"],
+    "hooks_in_settings": ["error Lock files are made by the release script.", "logged: ['Write']\nfiles: ['notes']"],
     "plain_functions": ["Left in stock: {'apple': 9, 'pear': 0}"],
     "rewind": ["Rewound (2 files, +1 -2 lines):\n  greeting.txt: Hello, world.\nAnd", "notes/todo.txt: Translate"],
     "weather_and_images": ["Rome is warmer"],
