@@ -161,6 +161,7 @@ def names(table: Mapping[str, Sequence[str]], asked: list[str] | None = None) ->
 class Running:
     proxy: EgressProxy
     port: int
+    listener: socket.socket
 
     async def talk(self, *pieces: bytes) -> bytes:
         """Send the pieces, then take everything until the proxy closes."""
@@ -220,6 +221,6 @@ async def running_proxy(
     port = listener.getsockname()[1]
     proxy.serve(listener)
     try:
-        yield Running(proxy, port)
+        yield Running(proxy, port, listener)
     finally:
         await proxy.close()
