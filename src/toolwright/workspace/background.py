@@ -148,10 +148,11 @@ class BackgroundShells:
         log = ShellLog(*await inline(self._open_log))
         try:
             await inline(lambda: guardian.watch(self._session.session, shell=shell_path()))
-            launched = await surroundings.launch(command)
+            launched = await surroundings.launch(command)  # its sandbox, if any, is left when it is let go of
             shell = BackgroundShell(command, launched, around=surroundings, log=log, description=description, call=call)
             self._follow(shell)
         except BaseException:
+            surroundings.leave()
             log.close()
             self._rest_if_idle()
             raise
@@ -258,7 +259,9 @@ class _Follower:
         for descriptor in (shell.launched.output, shell.launched.exit):
             self._forget(descriptor)
         shell.log.close()
-        shell.settle(shell.launched.collect())
+        code = shell.launched.collect()
+        shell.around.leave()
+        shell.settle(code)
         if not self.shells and self._task is not None:
             self._task.cancel()
         self._on_end(shell)

@@ -25,6 +25,14 @@ class Scratch:
         name = f"{kind}-{self._count}{ending}"
         return create_private(folder, name), os.path.join(folder, name)
 
+    def make_folder(self, name: str) -> str:
+        """The private folder of this name, made when it is first asked for."""
+        self.path = scratch = self.path or self._temporaries.make_scratch()
+        path = os.path.join(scratch, name)
+        if not os.path.isdir(path):
+            os.mkdir(path, 0o700)
+        return path
+
     def remove(self) -> None:
         if self.path is not None:
             import shutil  # only sessions that used the folder pay for it

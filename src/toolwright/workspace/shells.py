@@ -23,6 +23,7 @@ from toolwright.workspace.trees import Mark, end_tree
 
 if TYPE_CHECKING:  # loaded by who makes them
     from toolwright.workspace.bounds import Bounds
+    from toolwright.workspace.sandbox.enclosure import Enclosed
 
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
 _REPORT_DESCRIPTOR = 200
@@ -43,17 +44,35 @@ class Surroundings:
     account: Account | None = None
     bounds: Bounds | None = None
     """What limits it."""
+    enclosed: Enclosed | None = None
+    """The sandbox it runs in."""
 
     async def launch(self, command: str, *, report: int | None = None) -> Launched:
         """Start `command`; if there is a descriptor `report`, bash writes the folder it ends in there."""
         argv = (shell_path(), "--noprofile", "--norc", "-c", self._script(report), "bash", command)
         keep = (*(() if report is None else (report,)), *(() if self.bounds is None else self.bounds.doors))
         try:
+            if self.enclosed is not None:
+                return await self._launch_enclosed(self.enclosed, argv, keep)
             return await inline(
                 lambda: launch(argv, directory=self.directory, environment=self.environment, account=self.account, keep=keep)
             )
         except OSError as error:  # tried again and again, and still no process or descriptor to be had
             raise CommandNotStarted(f"The command could not be started: {error.strerror or error}. Try again later.") from error
+
+    async def _launch_enclosed(self, enclosed: Enclosed, argv: tuple[str, ...], keep: tuple[int, ...]) -> Launched:
+        inside = await enclosed.enter(argv, self.environment)
+        descriptors = (*keep, *inside.keep)
+        return await inline(
+            lambda: launch(
+                inside.argv, directory=self.directory, environment=inside.environment, account=self.account, keep=descriptors
+            )
+        )
+
+    def leave(self) -> None:
+        """The command has ended; what its sandbox needed on the host goes. May be called more than once."""
+        if self.enclosed is not None:
+            self.enclosed.leave()
 
     def _script(self, report: int | None) -> str:
         reporting = "" if report is None else _REPORTING.format(report=report)
@@ -88,6 +107,7 @@ async def run_to_end(command: str, surroundings: Surroundings, *, collector: Out
         child = adopt(await surroundings.launch(command, report=report_end))
         return await _follow(child, surroundings, collector, timeout=timeout, report=report)
     finally:
+        surroundings.leave()
         os.close(report)
         os.close(report_end)
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:  # loaded only for sessions that need them
     from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.exchanges import Exchange
     from toolwright.workspace.rewinding import Count, Rewound
+    from toolwright.workspace.sandbox.enclosure import Enclosure
+    from toolwright.workspace.sandbox.launch import Mechanism, PrivateFolder, WayOut
+    from toolwright.workspace.sandbox.policy import SandboxRules
 
 T = TypeVar("T")
 
@@ -66,6 +69,7 @@ class Workspace:
         "_boundary",
         "_calls",
         "_env",
+        "_foreign",
         "_groups",
         "_limits",
         "_mark",
@@ -75,6 +79,7 @@ class Workspace:
         "_temporaries",
         "_user",
         "cwd",
+        "enclosure",
         "history",
         "home",
         "on_shell",
@@ -101,11 +106,14 @@ class Workspace:
         self.reads = ReadLedger()
         self.history: FileHistory | None = None
         """Where files are kept as they were before a change, if they are to be."""
+        self.enclosure: Enclosure | None = None
+        """The sandbox of commands, if they have one; see `enclose`."""
         self.on_shell: Callable[[BackgroundShell], None] | None = None
         """Told of each background command that has started or ended."""
         self._env = dict(env)
         self._user = user
         self._limits = limits
+        self._foreign: PrivateFolder | None = None
         self._groups: CommandGroups | None = None
         self._account: Account | None = None
         self._temporaries = TemporaryFolder(state_dir)
@@ -275,25 +283,37 @@ class Workspace:
 
     # commands
 
+    def enclose(self, mechanism: Mechanism, rules: Callable[[], SandboxRules], *, way_out: WayOut | None = None) -> None:
+        """From now on, every command runs in a sandbox of `mechanism`, held to `rules`, unless it is said otherwise for it."""
+        from toolwright.workspace.sandbox.enclosure import Enclosure
+
+        self.enclosure = Enclosure(mechanism, rules, private=self._private_folder, way_out=way_out)
+
     async def run_command(
-        self, command: str, *, cwd: str | None = None, timeout: float = 120.0, output_limit: int = OUTPUT_LIMIT
+        self,
+        command: str,
+        *,
+        cwd: str | None = None,
+        timeout: float = 120.0,
+        output_limit: int = OUTPUT_LIMIT,
+        unsandboxed: bool = False,
     ) -> CommandResult:
         """Run `command` in bash, in the current folder or in `cwd`, which must be inside the boundary."""
         collector = OutputCollector(lambda: self._open_private("output"), limit=output_limit)
-        with self._surroundings(cwd) as surroundings:
+        with self._surroundings(cwd, enclosed=not unsandboxed) as surroundings:
             try:
                 return await run_to_end(command, surroundings, collector=collector, timeout=timeout)
             finally:
                 collector.close()
 
     async def start_command(
-        self, command: str, *, cwd: str | None = None, description: str = "", call: str = ""
+        self, command: str, *, cwd: str | None = None, description: str = "", call: str = "", unsandboxed: bool = False
     ) -> BackgroundShell:
         """Start `command` as `run_command` does, but do not wait for it. It ends with the session at the latest.
 
         `call` is the id of the tool call that wants it.
         """
-        with self._surroundings(cwd) as surroundings:
+        with self._surroundings(cwd, enclosed=not unsandboxed) as surroundings:
             shell = await self._shells_to_be().start(command, surroundings, description=description, call=call)
             if self._groups is not None and surroundings.bounds is not None:
                 self._groups.keep_while(surroundings.bounds.group, lambda: shell.running)
@@ -327,15 +347,37 @@ class Workspace:
             return await exchanges.exchange(asked, stdin=stdin, on_output=on_output)
 
     @contextmanager
-    def _surroundings(self, cwd: str | None) -> Iterator[Surroundings]:
+    def _surroundings(self, cwd: str | None, *, enclosed: bool = False) -> Iterator[Surroundings]:
         """What every command gets: the one place that decides it."""
         directory, place = self._boundary.open(self.absolute(self.cwd if cwd is None else cwd), DIRECTORY)
         try:
             environment = self.child_environment(PWD=place.path)
+            account, sandbox = self._child_account(), self.enclosure if enclosed else None
+            inside = None if sandbox is None else sandbox.for_command(place.path, self._shown_to_commands())
             with self._bounds() as bounds:
-                yield Surroundings(directory, environment, self._next_mark(), account=self._child_account(), bounds=bounds)
+                yield Surroundings(directory, environment, self._next_mark(), account=account, bounds=bounds, enclosed=inside)
         finally:
             os.close(directory)
+
+    def _shown_to_commands(self) -> tuple[str, ...]:
+        """What was kept for the model can be read by its commands as well."""
+        return () if self._scratch.path is None else (self._scratch.path,)
+
+    def _private_folder(self) -> PrivateFolder:
+        from toolwright.workspace.sandbox.launch import PrivateFolder
+
+        account = self._child_account()
+        if account is None or account.uid == os.geteuid():
+            private = PrivateFolder(self._scratch.make_folder("sandbox"))
+            private.set_up()
+            self._set_directories(self._added)
+            return private
+        if self._foreign is None:  # another user does not get through to our scratch folder
+            import tempfile  # few run commands as somebody else
+
+            self._foreign = PrivateFolder(tempfile.mkdtemp(prefix="toolwright-"))
+            self._foreign.set_up((account.uid, account.gid))
+        return self._foreign
 
     @contextmanager
     def _bounds(self) -> Iterator[Bounds]:
@@ -390,6 +432,9 @@ class Workspace:
                 self._temporaries.withdraw(self._note)
             if self._groups is not None:
                 await in_thread(self._groups.close)
+            if self._foreign is not None:
+                await in_thread(self._foreign.remove)
+                self._foreign = None
             if self._scratch.path is not None:
                 await in_thread(self._scratch.remove)
                 self._set_directories(self._added)

@@ -27,7 +27,7 @@ _ALONE = (
 )
 _KERNEL_SWITCHES = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
 """What root could still write to in a fresh /proc."""
-_LAST_MOMENTS = 5.0
+_LAST_MOMENTS = 2.0
 """Seconds that processes get to be gone once their sandbox has ended."""
 _OWN = ("/proc", "/dev")
 _TEMPORARY = ("/tmp", "/var/tmp")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from toolwright.workspace.limits import in_thread
 from toolwright.workspace.sandbox import stubs
 from toolwright.workspace.sandbox.launch import Inside, Launch, Mechanism, PrivateFolder, WayOut
 from toolwright.workspace.sandbox.policy import SandboxPolicy, SandboxRules
@@ -31,7 +32,7 @@ class Enclosure:
     ) -> None:
         self.mechanism = mechanism
         self.way_out = way_out
-        """Where commands go whose network is `proxied`; it has to be started before."""
+        """Where commands go whose network is `proxied`."""
         self._rules = rules
         self._private = private
 
@@ -60,6 +61,32 @@ class Enclosure:
             return launch
         argv = tuple(self.way_out.entering(launch.argv))
         return Launch(argv, launch.environment | self.way_out.environment, (*launch.keep, *self.way_out.descriptors))
+
+    def for_command(self, directory: str, shown: Sequence[str] = ()) -> Enclosed:
+        """A sandbox for one command in the folder `directory`."""
+        return Enclosed(self, directory, shown)
+
+
+class Enclosed:
+    """The sandbox of one command, from just before it starts until it has ended."""
+
+    __slots__ = ("_directory", "_enclosure", "_shown", "_stack")
+
+    def __init__(self, enclosure: Enclosure, directory: str, shown: Sequence[str]) -> None:
+        self._enclosure = enclosure
+        self._directory = directory
+        self._shown = shown
+        self._stack = ExitStack()
+
+    async def enter(self, argv: Sequence[str], environment: Mapping[str, str]) -> Launch:
+        """What to start. Raises `SandboxRefused` or `SandboxUnavailable`; then nothing may be started."""
+        if self._enclosure.way_out is not None:
+            await self._enclosure.way_out.start()
+        wrapped = self._enclosure.wrap(argv, directory=self._directory, environment=environment, shown=self._shown)
+        return await in_thread(lambda: self._stack.enter_context(wrapped))
+
+    def leave(self) -> None:
+        self._stack.close()
 
 
 def register_folder(state_dir: str) -> str:

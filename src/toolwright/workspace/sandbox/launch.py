@@ -59,6 +59,11 @@ class PrivateFolder:
         for path in (self.path, self.temporary, self.unreadable, self.empty) if owner else ():
             os.chown(path, *(owner or ()))
 
+    def remove(self) -> None:
+        import shutil  # hardly ever needed
+
+        shutil.rmtree(self.path, ignore_errors=True)
+
 
 class WayOut(Protocol):
     """A private network with a proxy in it, for commands that may reach some hosts (`egress` makes one)."""
@@ -68,6 +73,10 @@ class WayOut(Protocol):
 
     @property
     def environment(self) -> dict[str, str]: ...
+
+    async def start(self) -> None:
+        """Make it if it is not there yet."""
+        ...
 
     def entering(self, sandbox: Sequence[str]) -> list[str]:
         """The command line that starts a sandbox's command line in that network."""

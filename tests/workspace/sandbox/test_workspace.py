@@ -1,0 +1,135 @@
+"""Commands of a workspace in their sandbox: in the foreground, in the background, by the file tools' side."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from support_sandbox import mechanism_named, visible_folder
+from support_tools import open_descriptors
+from toolwright.workspace import PathNotAllowed, Workspace
+from toolwright.workspace.sandbox.errors import SandboxRefused
+from toolwright.workspace.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, SandboxRules, sandbox_rules
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with visible_folder() as path:
+        (path / "ws/work").mkdir(parents=True)
+        (path / "outside").mkdir()
+        yield path
+
+
+def enclosed(folder: Path, name: str, *, user: str | None = None, env: dict[str, str] | None = None) -> Workspace:
+    workspace = Workspace(str(folder / "ws"), env=env or {}, user=user, state_dir=str(folder / "state"))
+
+    def rules() -> SandboxRules:
+        return sandbox_rules(
+            str(folder / "ws"),
+            [],
+            home=str(folder / "home"),
+            secrets=(str(folder / "state"),),
+            filesystem=FilesystemWishes(),
+            network=NetworkWishes(),
+            permissions=PermissionPaths(is_hidden=lambda path: path.endswith("/.env")),
+        )
+
+    workspace.enclose(mechanism_named(name, folder / "register"), rules)
+    return workspace
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "Landlock"])
+async def test_a_command_reports_its_output_code_and_folder(folder: Path, name: str) -> None:
+    workspace = enclosed(folder, name)
+    result = await workspace.run_command(f"echo x > {folder}/outside/x; cd work; echo out; exit 3", timeout=60)
+    assert (result.exit_code, result.last_directory) == (3, f"{folder}/ws/work")
+    assert result.output.text.endswith("out\n")
+    assert list((folder / "outside").iterdir()) == []
+    before = open_descriptors()
+    await workspace.run_command("true", timeout=60)
+    assert open_descriptors() == before
+    await workspace.close()
+    assert os.listdir(folder / "ws") == ["work"]
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "Landlock"])
+async def test_a_background_command_is_held_as_well_and_its_stubs_go_when_it_ends(folder: Path, name: str) -> None:
+    (folder / "ws/.env").write_text("hunter2")
+    workspace = enclosed(folder, name)
+    shell = await workspace.start_command(f"cat .env; echo x > {folder}/outside/x; echo x > .mcp.json; echo done; sleep 600")
+    await _until(lambda: b"done" in Path(shell.log.path).read_bytes())
+    await workspace.run_command("echo y > .envrc", timeout=60)  # a second command must not take the first one's covers away
+    await workspace.end_shell(shell)
+    assert b"hunter2" not in Path(shell.log.path).read_bytes()
+    assert list((folder / "outside").iterdir()) == []
+    assert sorted(os.listdir(folder / "ws")) == [".env", "work"]
+    await workspace.close()
+
+
+async def test_a_command_is_not_started_where_its_sandbox_is_refused(folder: Path) -> None:
+    (folder / "ws/.git").symlink_to("nowhere")
+    workspace = enclosed(folder, "bubblewrap")
+    with pytest.raises(SandboxRefused):
+        await workspace.run_command("echo x > work/x", timeout=60)
+    with pytest.raises(SandboxRefused):
+        await workspace.start_command("echo x > work/x")
+    assert os.listdir(folder / "ws/work") == []
+    await workspace.run_command("echo x > work/x", timeout=60, unsandboxed=True)
+    assert os.listdir(folder / "ws/work") == ["x"]
+    await workspace.close()
+
+
+async def test_a_timeout_ends_a_sandboxed_tree_and_leaves_nothing(folder: Path) -> None:
+    workspace = enclosed(folder, "bubblewrap")
+    result = await workspace.run_command("trap '' TERM; (setsid sleep 600 &) ; sleep 600", timeout=1)
+    assert result.timed_out
+    assert os.listdir(folder / "ws") == ["work"]
+    await workspace.close()
+
+
+async def test_a_link_planted_by_a_command_is_not_followed_by_a_write(folder: Path) -> None:
+    workspace = enclosed(folder, "bubblewrap")
+    await workspace.run_command(f"ln -s {folder}/outside l", timeout=60)
+    with pytest.raises(PathNotAllowed):
+        await workspace.replace_file("l/x", lambda _: b"x")
+    assert list((folder / "outside").iterdir()) == []
+    await workspace.close()
+
+
+async def test_kept_output_can_be_read_by_the_next_command_and_the_rest_of_the_state_cannot(folder: Path) -> None:
+    workspace = enclosed(folder, "bubblewrap")
+    (folder / "state").mkdir(exist_ok=True)
+    (folder / "state/secret").write_text("hunter2")
+    first = await workspace.run_command("seq 100000", timeout=60, output_limit=1000)
+    assert first.output.saved_to is not None
+    second = await workspace.run_command(f"tail -n 1 {first.output.saved_to}; cat {folder}/state/secret", timeout=60)
+    assert second.output.text.startswith("100000\n")
+    assert "hunter2" not in second.output.text
+    await workspace.close()
+
+
+async def test_commands_of_another_user_are_held_too(folder: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can start commands as another user")
+    name = pwd.getpwuid(65534).pw_name
+    os.chown(folder / "ws/work", 65534, 65534)
+    os.chmod(folder / "outside", 0o777)
+    workspace = enclosed(folder, "bubblewrap", user=name)
+    result = await workspace.run_command(f"id -u; echo x > work/x; echo x > {folder}/outside/x; echo t > /tmp/t", timeout=60)
+    assert result.output.text.startswith("65534\n")
+    assert os.listdir(folder / "ws/work") == ["x"]
+    assert os.listdir(folder / "outside") == []
+    await workspace.close()
+
+
+async def _until(condition: object) -> None:
+    with anyio.fail_after(60):
+        while not condition():  # type: ignore[operator]  # a function without arguments
+            await anyio.sleep(0.02)
