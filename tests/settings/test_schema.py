@@ -192,10 +192,10 @@ def test_the_option_sandbox_is_read_like_the_settings() -> None:
 
 
 def test_variables_cannot_move_the_settings(place: Place) -> None:
-    place.write("user", {"env": {"CLAUDE_CONFIG_DIR": "/elsewhere", "HOME": "/elsewhere", "A": "b"}})
+    place.write("user", {"env": {"CLAUDE_CONFIG_DIR": "/elsewhere", "HOME": "/elsewhere", "IS_SANDBOX": "1", "A": "b"}})
     settings = place.load()
     assert settings.env == {"A": "b"}
-    assert len(settings.notes) == 2
+    assert len(settings.notes) == 3
 
 
 @pytest.mark.parametrize("key", ["allowManagedHooksOnly", "allowManagedPermissionRulesOnly", "deniedMcpServers"])

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from support_cli import command
-from support_runtime import play, results, session_for, text_of, until_result, user
+from support_runtime import options_for, play, results, session_for, text_of, until_result, user
 from support_settings import Place
 from toolwright.models.scripted import Call, Say, ScriptedModel
+from toolwright.runtime.assemble import open_session
 from toolwright.testing import ModelServer, answer
 from toolwright.types import (
     ControlError,
@@ -229,6 +230,29 @@ async def test_an_answer_that_cannot_be_kept_is_not_taken(place: Place) -> None:
     frames = await place.play(ScriptedModel([WRITE, WRITE, Say("done")]), can_use_tool=person)
     for result in results(frames):
         assert "could not be taken over" in text_of(result)
+    assert not note(place).exists()
+
+
+async def test_a_folder_cannot_trust_itself(place: Place) -> None:
+    place.write("project", {"env": {"TOOLWRIGHT_TRUST_WORKSPACE": "1"}, "permissions": {"allow": ["Write"]}})
+    place.write("user", {"env": {"TOOLWRIGHT_TRUST_WORKSPACE": "1", "IS_SANDBOX": "1"}})
+    assert not await writes(place)
+
+
+async def test_a_rule_relative_to_its_file_holds_behind_a_link(place: Place) -> None:
+    place.write("user", {"permissions": {"allow": ["Write"]}})
+    place.write("project", {"permissions": {"deny": ["Edit(/note.txt)"]}})
+    assert not await writes(place)
+    link = place.folder / "link"
+    link.symlink_to(place.project)
+    options = options_for(place.folder, ScriptedModel([WRITE, Say("done")]))
+    options.cwd = link
+    session = open_session(options)
+    await session.start()
+    await session.send(user("go"))
+    frames = await until_result(session)
+    await session.close()
+    assert "denied by the rule Edit(/note.txt)" in text_of(results(frames)[0])
     assert not note(place).exists()
 
 

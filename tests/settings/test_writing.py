@@ -109,6 +109,13 @@ def test_an_empty_file_and_a_byte_order_mark_are_kept_working(place: Place) -> N
     assert json.loads(path.read_text(encoding="utf-8-sig")) == {"permissions": {"allow": ["Bash"]}}
 
 
+def test_line_ends_stay_what_they_are(place: Place) -> None:
+    path = place.write("local", "")
+    path.write_bytes(COMMENTED.replace("\n", "\r\n").encode())
+    write_update(rules("Bash(make)"), place.where)
+    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n") == COMMENTED.count("\n") + 1
+
+
 def test_a_link_in_the_project_is_not_followed(place: Place) -> None:
     outside = place.folder / "outside"
     outside.mkdir()

@@ -56,7 +56,7 @@ def _inline(given: str, cwd: str) -> tuple[Origin, str]:
     text = read_text(path)
     if text is None:
         raise OptionsError(f"settings: cannot read {given!r}: there is no such file (it is neither a path nor JSON)"[:500])
-    return Origin("inline", path, base=os.path.dirname(path)), text
+    return Origin("inline", path, base=os.path.realpath(os.path.dirname(path))), text
 
 
 def together(texts: Sequence[tuple[Origin, str]], *, trusted: bool) -> Settings:

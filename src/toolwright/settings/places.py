@@ -36,17 +36,21 @@ class Whereabouts:
         return [origin for origin in self._all(there) if origin.scope in scopes] if there else []
 
     def _all(self, there: list[str]) -> Iterator[Origin]:
+        # Rules are held against real paths, so what they are relative to is a real one as well.
+        home = os.path.realpath(self.cwd)
         own = [folder for name in FOLDER_NAMES if (folder := f"{self.cwd}/{name}") in there]
-        users = {os.path.realpath(folder) for folder in self.config}
+        users = {folder: os.path.realpath(folder) for folder in self.config}
         yield from (
             Origin("managed", f"{folder}/managed-settings.json", base=folder) for folder in self.managed if folder in there
         )
-        yield from (Origin("local", f"{folder}/settings.local.json", base=self.cwd) for folder in own)
+        yield from (Origin("local", f"{folder}/settings.local.json", base=home) for folder in own)
         # In the home folder the project's settings would be the user's own: those are not somebody else's.
-        projects = [folder for folder in own if os.path.realpath(folder) not in users]
-        yield from (Origin("project", f"{folder}/settings.json", base=self.cwd) for folder in projects)
-        yield from (Origin("project", path, base=self.cwd) for path in there if path == f"{self.cwd}/{SERVERS}")
-        yield from (Origin("user", f"{folder}/settings.json", base=folder) for folder in self.config[::-1] if folder in there)
+        projects = [folder for folder in own if os.path.realpath(folder) not in users.values()]
+        yield from (Origin("project", f"{folder}/settings.json", base=home) for folder in projects)
+        yield from (Origin("project", path, base=home) for path in there if path == f"{self.cwd}/{SERVERS}")
+        yield from (
+            Origin("user", f"{folder}/settings.json", base=users[folder]) for folder in self.config[::-1] if folder in there
+        )
 
 
 def present(paths: Iterable[str]) -> list[str]:

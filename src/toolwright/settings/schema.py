@@ -45,8 +45,8 @@ MUST_BE_CARRIED_OUT = frozenset(
 """Of these, the ones that limit when an administrator sets them: refused there, because nothing here does what they say."""
 
 LONGEST_REMEMBERED = 64 * 1024
-NOT_FROM_SETTINGS = ("CLAUDE_CONFIG_DIR", "HOME")
-"""Variables that say where settings lie: only the real environment does."""
+NOT_FROM_SETTINGS = ("CLAUDE_CONFIG_DIR", "HOME", "IS_SANDBOX", "TOOLWRIGHT_TRUST_WORKSPACE")
+"""Variables that say where settings lie and how far they reach: those count only in the real environment."""
 
 
 def parse_settings(text: str, origin: Origin) -> Settings:
@@ -128,7 +128,7 @@ def _env(reader: Reader) -> dict[str, str]:
             reader.refuse(reader.node.get("env"), f"env.{name}", "this is not the name of a variable")
     for name in NOT_FROM_SETTINGS:
         if found.pop(name, None) is not None:
-            reader.notes.append(f"{reader.name}: env.{name} has no effect: only the real environment says where settings lie")
+            reader.notes.append(f"{reader.name}: env.{name} has no effect: it counts only in the real environment")
     return found
 
 

@@ -7,6 +7,7 @@ read is left alone. The session that asked has the change already; others see it
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from toolwright.types import OptionsError, PermissionUpdate
 
 SCOPES: dict[str, Scope] = {"userSettings": "user", "projectSettings": "project", "localSettings": "local"}
 NEW = "{}\n"
+_LONE_LINE_END = re.compile(r"(?<!\r)\n")
 DIRECTORIES = ("permissions", "additionalDirectories")
 
 
@@ -116,6 +118,8 @@ def _replace(folder: LockedFolder, target: Target, edit: Callable[[str], str]) -
         new = edit(old)
     except NotJson as error:
         raise OptionsError(f"{target.path}: {error.problem}") from None
+    if "\r\n" in old and not _LONE_LINE_END.search(old):
+        new = _LONE_LINE_END.sub("\r\n", new)
     parse_settings(new, origin)  # what would not be read again is not written
     if new != old:
         folder.replace(target.name, (mark + new).encode(), mode=target.mode if mode is None or target.scope == "user" else mode)
