@@ -169,6 +169,7 @@ class ExternalServer:
 
     async def _connect(self) -> None:
         self._set("pending")
+        self._stale = False
         client: McpClient | None = None
         try:
             with anyio.fail_after(self._timing.connect):
@@ -190,6 +191,8 @@ class ExternalServer:
             self._state.failures = 0
             self._listed(listing.tools, listing.notices)
             self._set("connected")
+            if self._stale:  # it said so while we were asking
+                self._tools_changed()
         finally:
             self.attempted.set()
 
