@@ -11,15 +11,19 @@ import pytest
 from support_hooks import Setting
 from toolwright.hooks import Background, Hook, HookFailure, HookOutcome, HookRunner, Listeners
 from toolwright.hooks.commands import CommandEnd
-from toolwright.hooks.configured import Means, configured_hooks
+from toolwright.hooks.configured import Applies, Means, configured_hooks
 from toolwright.hooks.http import HttpEnd
 from toolwright.types import OptionsError
 
 
-def applies(rule: str) -> Callable[[str, dict[str, Any]], bool]:
+def condition(rule: str) -> Applies:
     if rule == "(":
         raise OptionsError("a rule needs a name")
-    return lambda name, tool_input: name == rule
+
+    async def applies(name: str, tool_input: dict[str, Any]) -> bool:
+        return name == rule
+
+    return applies
 
 
 class Machine:
@@ -49,7 +53,7 @@ class Machine:
 
     @property
     def means(self) -> Means:
-        return Means(self.run, self.post, applies, Background())
+        return Means(self.run, self.post, condition, Background())
 
 
 def ready(*settings: Setting, means: Means | None = None) -> tuple[dict[str, tuple[Hook, ...]], list[str]]:

@@ -60,5 +60,25 @@ def test_every_matched_field_is_in_its_input() -> None:
         inputs.session_start(SCENE, source="startup"),
         inputs.session_end(SCENE, reason="other"),
         inputs.notification(SCENE, message="", notification_type="idle_prompt"),
+        inputs.permission_denied(SCENE, CALL, reason=""),
+        inputs.stop_failure(SCENE, error="", details="", last_assistant_message=""),
+        inputs.subagent_start(SCENE),
+        inputs.subagent_stop(SCENE, transcript_path="", stop_hook_active=False),
+        inputs.pre_compact(SCENE, trigger="auto"),
+        inputs.post_compact(SCENE, trigger="auto", summary=""),
+        inputs.instructions_loaded(SCENE, file_path="/w/CLAUDE.md", memory_type="Project", load_reason="session_start"),
     ]
     assert all(MATCHED_FIELD[payload["hook_event_name"]] in payload for payload in made)
+
+
+def test_events_of_batches_folders_and_subagents() -> None:
+    call = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": "t1", "tool_response": "hi"}
+    assert inputs.post_tool_batch(SCENE, [call])["tool_calls"] == [call]
+    moved = inputs.cwd_changed(SCENE, old="/a", new="/b")
+    assert moved == {**BASE, "hook_event_name": "CwdChanged", "old_cwd": "/a", "new_cwd": "/b"}
+    scene = Scene("s", "/t", "/w", agent_id="a1", agent_type="Explore")
+    assert inputs.subagent_start(scene).items() >= {"agent_id": "a1", "agent_type": "Explore"}.items()
+    stopped = inputs.subagent_stop(scene, transcript_path="/t/a1.jsonl", stop_hook_active=True, last_assistant_message="done")
+    assert stopped["hook_event_name"] == "SubagentStop"
+    assert (stopped["agent_transcript_path"], stopped["stop_hook_active"]) == ("/t/a1.jsonl", True)
+    assert inputs.pre_compact(SCENE, trigger="manual", custom_instructions="short")["custom_instructions"] == "short"

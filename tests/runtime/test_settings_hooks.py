@@ -240,7 +240,7 @@ async def test_a_permission_request_is_answered_by_a_hook(tmp_path: Path) -> Non
 async def test_a_matcher_and_a_condition_choose_the_calls(tmp_path: Path) -> None:
     guard = {"type": "command", "command": "echo guarded >&2; exit 2", "if": "Bash(rm:*)"}
     settings = command_settings("PreToolUse", guard, matcher="Bash")
-    calls = [Call("Bash", {"command": command}) for command in ("echo hi", "echo hi; rm -f x", "rm -f x")]
+    calls = [Call("Bash", {"command": command}) for command in ("echo hi && true", "echo hi; rm -f x", "rm -f x")]
     model = ScriptedModel([*calls, WRITE, Say("ok")])
     frames = await play(tmp_path, model, settings=settings, allowed_tools=["Bash", "Write"])
     assert [text_of(result) for result in results(frames)][:3] == ["hi", "guarded", "guarded"]
@@ -549,6 +549,26 @@ async def test_several_calls_cannot_be_deferred_and_a_denied_one_is_denied(tmp_p
     assert frames[-1]["terminal_reason"] == "completed"
     frames = await play(tmp_path, ScriptedModel([WRITE, Say("ok")]), settings=settings, disallowed_tools=["Write"])
     assert len(results(frames)) == 1
+    assert not note(tmp_path).exists()
+
+
+async def test_interrupting_a_deferred_call_leaves_a_valid_history(tmp_path: Path) -> None:
+    model = ScriptedModel([WRITE, Say("ok")])
+    settings = command_settings(
+        "PreToolUse", f"[ -e deferred ] || {{ touch deferred; {DEFER}; exit; }}; touch hangs; sleep 1000"
+    )
+    async with session_for(tmp_path, model, settings=settings) as session:
+        await session.send(user("go"))
+        await until_result(session)
+        await session.send(user("now"))
+        with anyio.fail_after(30):
+            while not (workspace(tmp_path) / "hangs").exists():
+                await anyio.sleep(0.01)
+        await session.control({"subtype": "interrupt"})
+        assert (await until_result(session))[-1]["terminal_reason"] == "aborted_tools"
+        await session.send(user("go on"))
+        assert texts(await until_result(session)) == ["ok"]
+    assert_valid_history(model)
     assert not note(tmp_path).exists()
 
 

@@ -316,3 +316,19 @@ def test_any_json_gives_a_valid_history(entries: list[dict[str, Any]]) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_can_be_read(data: bytes) -> None:
     load_bytes(data)
+
+
+def test_a_call_that_was_put_off_is_known_until_it_has_a_result(tmp_path: Path) -> None:
+    log = journal(tmp_path)
+    log.user([text("go")])
+    log.assistant(call("t1"), message_id="m1", model="m")
+    assert load(log.path).put_off_in(load(log.path).messages) is None
+    log.deferred("t1")
+    loaded = load(log.path)
+    found = loaded.put_off_in(loaded.messages)
+    assert found is not None
+    assert found["id"] == "t1"
+    assert loaded.put_off_in(loaded.messages[:-1]) is None
+    log.user([result("t1")])
+    loaded = load(log.path)
+    assert loaded.put_off_in(loaded.messages) is None

@@ -34,7 +34,7 @@ class CallbackHook:
     def name(self) -> str:
         return getattr(self.callback, "__qualname__", None) or type(self.callback).__name__
 
-    def concerns(self, payload: dict[str, Any]) -> bool:
+    async def concerns(self, payload: dict[str, Any]) -> bool:
         return True
 
     async def ask(self, payload: dict[str, Any], tool_use_id: str | None) -> Reply:

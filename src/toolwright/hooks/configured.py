@@ -19,6 +19,9 @@ from .hook import Hook, Reply
 from .http import HttpWork, Post, checked_url, expanded
 from .matchers import Matcher, matcher_for
 
+Applies = Callable[[str, dict[str, Any]], Awaitable[bool]]
+"""Whether a call (tool name, input) is one that a condition is about."""
+
 
 class HookSetting(Protocol):
     """One hook as the settings describe it."""
@@ -71,8 +74,8 @@ class Means:
 
     run: RunCommand
     post: Post
-    applies: Callable[[str], Callable[[str, dict[str, Any]], bool]]
-    """A permission rule → whether a call (tool name, input) is one that it is about. Raises `OptionsError` for a bad rule."""
+    condition: Callable[[str], Applies]
+    """What a permission rule says about calls. Raises `OptionsError` for a bad rule."""
     background: Background
     late: Late | None = None
     allowed_urls: Sequence[str] | None = None
@@ -91,7 +94,7 @@ class ConfiguredHook:
     matches: Matcher | None
     timeout: float
     work: Callable[[dict[str, Any]], Awaitable[Reply]]
-    applies: Callable[[str, dict[str, Any]], bool] | None = None
+    applies: Applies | None = None
     refuses_by_failing: bool = False
     runs_async: bool = False
     once: bool = False
@@ -101,8 +104,8 @@ class ConfiguredHook:
     def refuses_by_silence(self) -> bool:
         return self.refuses_by_failing
 
-    def concerns(self, payload: dict[str, Any]) -> bool:
-        return self.applies is None or self.applies(payload["tool_name"], payload["tool_input"])
+    async def concerns(self, payload: dict[str, Any]) -> bool:
+        return self.applies is None or await self.applies(payload["tool_name"], payload["tool_input"])
 
     async def ask(self, payload: dict[str, Any], tool_use_id: str | None) -> Reply:
         return await self.work(payload)
@@ -138,7 +141,7 @@ def _hook(setting: HookSetting, means: Means, note: Callable[[str], None]) -> Ho
             matches=matcher_for(setting.matcher),
             timeout=_seconds(setting, means),
             work=_work(setting, means),
-            applies=means.applies(setting.condition) if setting.condition else None,
+            applies=means.condition(setting.condition) if setting.condition else None,
             refuses_by_failing=setting.event in GUARDED and not setting.runs_async,
             runs_async=setting.runs_async,
             once=setting.once,

@@ -62,7 +62,7 @@ class Hook(Protocol):
     @property
     def once(self) -> bool: ...
 
-    def concerns(self, payload: dict[str, Any]) -> bool:
+    async def concerns(self, payload: dict[str, Any]) -> bool:
         """Whether the hook is about this very call (`if`); its matcher has been asked before."""
         ...
 

@@ -115,7 +115,7 @@ class HookRunner:
     ) -> HookOutcome:
         """Ask every hook that is meant and merge what they say. Cancelling this cancels them all."""
         waiting = [hook for hook in self._hooks.get(event, ()) if self._is_meant(hook, match_value)]
-        hooks = [hook for hook in waiting if hook.concerns(payload)]
+        hooks = [hook for hook in waiting if await hook.concerns(payload)]
         if not hooks:
             return NO_OUTCOME
         occasion = _Occasion(event, payload, match_value, tool_use_id)

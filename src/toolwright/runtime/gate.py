@@ -39,6 +39,11 @@ from toolwright.types import (
 )
 from toolwright.workspace import WorkspaceError
 
+DENIED_BY_HOOK = {
+    "deny": "A hook denied this call.",
+    "defer": "A hook put this call off, which only a call that is alone in its answer can be. It was not run.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -114,7 +119,7 @@ class Gate:
 
     async def authorize(self, call: Call, *, hook: HookOutcome | None, tool_use_id: str) -> Verdict:
         if hook is not None and hook.decision in ("deny", "defer"):
-            return Verdict(False, call.input, hook.reason or "A hook denied this call.", source="hook", reason_type="hook")
+            return Verdict(False, call.input, hook.reason or DENIED_BY_HOOK[hook.decision], source="hook", reason_type="hook")
         call = await understood(call)
         decision = self.judge(call, hook)
         if decision.behavior == "allow":

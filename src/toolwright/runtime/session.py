@@ -25,7 +25,7 @@ from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeSDKError, CLIConnectionError
 
 CLOSE_SECONDS = 10.0
-"""How long closing waits for a turn that does not react to being cancelled."""
+"""How long closing waits for each: a turn that does not react to being cancelled, hooks, giving everything back."""
 TASK_NOTIFICATION = {"kind": "task-notification"}
 """The origin of a turn that nobody asked for: a background task has ended."""
 
@@ -109,7 +109,7 @@ class LocalSession:
         with anyio.move_on_after(CLOSE_SECONDS, shield=True):
             if self._runner is not None:
                 await self._runner.wait()
-            await self._give_back()
+        await self._give_back()
         self._out.close()
 
     async def _tell_start(self) -> None:
@@ -160,8 +160,10 @@ class LocalSession:
         """The next message of the user; with none, news of background tasks is a reason for a turn as well."""
         if self._queue:
             return self._queue.pop(0)
-        news = self.started.background.take_news()
-        return Prompt([text_block(text) for text in news], new_uuid(), dict(TASK_NOTIFICATION), own=True) if news else None
+        background = self.started.background
+        if not background.wants_turn:
+            return None
+        return Prompt([text_block(text) for text in background.take_news()], new_uuid(), dict(TASK_NOTIFICATION), own=True)
 
     async def _play(self, prompt: Prompt) -> None:
         parts = self.started
@@ -175,7 +177,7 @@ class LocalSession:
             await self.turn.run(greeting.init(parts))
         finally:
             self.turn = None
-        if not self._queue:
+        if not self._queue and not parts.background.wants_turn:
             await self._tell("idle")
 
     async def _tell(self, state: str) -> None:
@@ -199,9 +201,9 @@ class LocalSession:
 
     async def _give_back(self) -> None:
         if self.parts is not None:
-            try:
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
                 await self.parts.conversation.hooks.session_ends("other")
-            finally:  # however long a hook takes, nothing stays behind
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True):  # however long a hook took, nothing stays behind
                 await self.parts.release()
 
 

@@ -12,12 +12,13 @@ from urllib.parse import urlsplit
 
 from toolwright.hooks import Background, Hook
 from toolwright.hooks.commands import CommandEnd, RunCommand
-from toolwright.hooks.configured import Means, configured_hooks
+from toolwright.hooks.configured import Applies, Means, configured_hooks
 from toolwright.hooks.events import SESSION_END_SECONDS
 from toolwright.hooks.http import HttpEnd, Post
 from toolwright.models.base import ModelError
 from toolwright.models.http import Answer, Lease, Route, Timeouts, header
 from toolwright.permissions import Call, Place, RuleSet, decide
+from toolwright.runtime.gate import understood
 from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.settings import Settings
@@ -47,7 +48,7 @@ def settings_hooks(settings: Settings, ground: HookGround) -> dict[str, tuple[Ho
     means = Means(
         run=command_runner(ground.workspace),
         post=poster(ground.env),
-        applies=lambda rule: condition(rule, ground.toolbox, ground.workspace, home=ground.env.get("HOME")),
+        condition=lambda rule: condition(rule, ground.toolbox, ground.workspace, home=ground.env.get("HOME")),
         background=ground.background,
         late=ground.news.came_late,
         allowed_urls=settings.hook_urls,
@@ -121,17 +122,17 @@ async def body_of(answer: Answer) -> str:
 # conditions
 
 
-def condition(rule: str, toolbox: Toolbox, workspace: Workspace, *, home: str | None) -> Callable[[str, dict[str, Any]], bool]:
+def condition(rule: str, toolbox: Toolbox, workspace: Workspace, *, home: str | None) -> Applies:
     """Whether a call is one that `rule` is about, as a deny rule would be; in doubt it is."""
     rules = RuleSet.parse(deny=(rule,), canonical=canonical_name)
 
-    def applies(name: str, tool_input: dict[str, Any]) -> bool:
+    async def applies(name: str, tool_input: dict[str, Any]) -> bool:
         tool = toolbox.tools.get(name)
         call = facts(tool, tool_input, workspace) if tool is not None else None
         if call is None:
             return True
         place = Place(workspace.home, workspace.roots, home)
-        return decide(call, rules=rules, mode="bypassPermissions", place=place).behavior != "allow"
+        return decide(await understood(call), rules=rules, mode="bypassPermissions", place=place).behavior != "allow"
 
     return applies
 
