@@ -162,6 +162,22 @@ async def test_a_task_that_a_person_stops_is_told_with_the_next_message(tmp_path
     assert "was stopped" in told(model.requests[2])
 
 
+async def test_a_task_that_a_person_stops_during_a_turn_causes_no_other(tmp_path: Path) -> None:
+    async def stop(request: ModelRequest) -> Say:
+        await session.control({"subtype": "stop_task", "task_id": shell_of(session).id})
+        return Say("one")
+
+    model = ScriptedModel([background("exec sleep 1000"), stop, Say("two")])
+    async with session_for(tmp_path, model, **BASH) as session:
+        await session.send(user("go"))
+        await until_result(session)
+        await anyio.wait_all_tasks_blocked()
+        assert len(model.requests) == 2
+        await session.send(user("next"))
+        await until_result(session)
+    assert "was stopped" in told(model.requests[2])
+
+
 async def test_stop_hooks_hear_of_running_tasks_and_prompt_hooks_not_of_our_own_prompts(tmp_path: Path) -> None:
     heard: list[dict[str, Any]] = []
 

@@ -43,6 +43,11 @@ class BackgroundTasks:
             shell.told = True
         return news
 
+    @property
+    def wants_turn(self) -> bool:
+        """Whether there is news that the model should hear without being asked anything."""
+        return any(is_worth_a_turn(shell) for shell in self._untold)
+
     def summaries(self) -> list[dict[str, Any]]:
         """The running tasks, as Stop hooks are told of them."""
         return [
@@ -95,7 +100,7 @@ class BackgroundTasks:
         )
         if not shell.told:
             self._untold = (*self._untold, shell)
-            if shell.status != "killed" or shell.problem is not None:
+            if is_worth_a_turn(shell):
                 self._wake()
 
     def _tell_running(self) -> None:
@@ -104,6 +109,11 @@ class BackgroundTasks:
 
     def _running(self) -> list[BackgroundShell]:
         return [shell for shell in self._workspace.shells if shell.running]
+
+
+def is_worth_a_turn(shell: BackgroundShell) -> bool:
+    """Not if the model knows it already, and not if a person stopped it: that person is there and goes on when they like."""
+    return not shell.told and (shell.status != "killed" or shell.problem is not None)
 
 
 def summary(shell: BackgroundShell) -> str:
