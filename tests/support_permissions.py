@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypedDict, Unpack
 
 from toolwright.permissions import Call, Decision, Place, RuleSet, decide
-from toolwright.permissions.reading import read_line
+from toolwright.permissions.reading import read_command
 from toolwright.types import PermissionMode
 
 PLACE = Place("/work/app", ("/work/lib",), "/home/ada")
@@ -31,8 +31,27 @@ def write(path: str) -> Call:
 
 
 def bash(command: str) -> Call:
-    return Call("Bash", {"command": command}, command=command, line=read_line(command))
+    return Call("Bash", {"command": command}, command=command, line=read_command(command))
 
 
 def mcp(name: str, **values: object) -> Call:
     return Call(name, values, is_mcp=True)
+
+
+class KnownFiles:
+    """A machine without links, without matches for patterns, with plain repositories only."""
+
+    def spellings(self, path: str) -> tuple[str, ...]:
+        return (path,)
+
+    def matching(self, pattern: str) -> tuple[str, ...] | None:
+        return ()
+
+    def holds(self, folder: str, covers: Callable[[str], bool]) -> bool | None:
+        return False
+
+    def git_is_plain(self, folder: str) -> bool:
+        return True
+
+
+KNOWN_FILES = KnownFiles()

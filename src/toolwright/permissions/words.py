@@ -57,7 +57,7 @@ def word_of(node: dict[str, Any]) -> Word:
     found = [_part(part, first=not index) for index, part in enumerate(parts)]
     return Word(
         "".join(part.text for part in found),
-        glob=any(part.glob for part in found),
+        glob=any(part.glob for part in found) or _is_pattern("".join(_bare(part) for part in parts)),
         tilde=any(part.tilde for part in found),
         one=all(part.one for part in found),
     )
@@ -96,7 +96,17 @@ def _unquoted(value: str, *, first: bool) -> Word:
         return NO_WORD
     # bash also expands `name=~/x` and `a:~/x` in words that look like assignments
     tilde = (first and bare.startswith("~")) or "=~" in bare or ":~" in bare
-    return Word(text, glob=any(character in bare for character in "*?["), tilde=tilde)
+    return Word(text, glob=_is_pattern(bare), tilde=tilde)
+
+
+def _bare(part: dict[str, Any]) -> str:
+    """What of a part is not quoted, with a letter in place of what is."""
+    return re.sub(r"\\.", "x", part["Value"], flags=re.DOTALL) if part["Type"] == "Lit" else "x"
+
+
+def _is_pattern(bare: str) -> bool:
+    """Whether the shell would look for paths: `[` alone is the name of a program."""
+    return "*" in bare or "?" in bare or ("[" in bare and "]" in bare[bare.index("[") :])
 
 
 def _braces(value: str) -> Iterator[Word]:
@@ -114,7 +124,7 @@ def _braces(value: str) -> Iterator[Word]:
         return
     for combination in product(*choices):
         text = "".join(combination)
-        yield Word(text, glob=any(character in text for character in "*?["), tilde=text.startswith("~"))
+        yield Word(text, glob=_is_pattern(text), tilde=text.startswith("~"))
 
 
 def _choices(piece: str) -> list[str]:

@@ -1,0 +1,245 @@
+"""Commands that only look run unasked inside the working folders, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Unpack
+
+import pytest
+
+from support_permissions import KNOWN_FILES, PLACE, KnownFiles, RuleTexts, bash
+from toolwright.permissions import Decision, Place, RuleSet, decide
+from toolwright.permissions.git_commands import config_is_plain
+from toolwright.permissions.scripts import sed_only_looks
+
+WORKING = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
+
+
+def decided(command: str, place: Place = WORKING) -> Decision:
+    return decide(bash(command), rules=RuleSet(), mode="default", place=place)
+
+
+JUDGED = json.loads((Path(__file__).parent / "data" / "judged_commands.json").read_text())
+
+
+@pytest.mark.parametrize("command", JUDGED["acts"])
+def test_what_is_not_known_to_only_look_inside_is_asked_about(command: str) -> None:
+    assert decided(command).behavior == "ask"
+
+
+@pytest.mark.parametrize("command", JUDGED["looks"])
+def test_what_only_looks_inside_runs_unasked(command: str) -> None:
+    decision = decided(command)
+    assert decision.behavior == "allow", decision.reason
+
+
+@pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "cd sub && git status"])
+def test_git_looks_unasked_only_where_the_repository_names_no_program(command: str) -> None:
+    class Hostile(KnownFiles):
+        def git_is_plain(self, folder: str) -> bool:
+            return False
+
+    assert decided(command, Place(PLACE.cwd, (), PLACE.home, Hostile())).behavior == "ask"
+
+
+def test_a_link_that_leads_outside_is_asked_about() -> None:
+    class Linked(KnownFiles):
+        def spellings(self, path: str) -> tuple[str, ...]:
+            return ("/etc/passwd", path) if path.endswith("/link") else (path,)
+
+        def matching(self, pattern: str) -> tuple[str, ...] | None:
+            return ("/work/app/link", "/work/app/a")
+
+    place = Place(PLACE.cwd, (), PLACE.home, Linked())
+    assert [decided(command, place).behavior for command in ("cat link", "cat *", "cat a", "cd link && ls")] == [
+        "ask",
+        "ask",
+        "allow",
+        "ask",
+    ]
+
+
+@pytest.mark.parametrize("text", ["\u202e", "\u200b", "\u00a0", "\U000e0041", "\x1b[2K", "\r", "\x07", "\ufeff"])
+def test_characters_that_hide_something_are_asked_about_in_every_mode(text: str) -> None:
+    for mode in ("default", "bypassPermissions"):
+        decision = decide(bash(f"echo {text}x"), rules=RuleSet.parse(allow=["Bash"]), mode=mode, place=WORKING)
+        assert (decision.behavior, decision.reason_type) == ("ask", "safetyCheck")
+
+
+def test_a_nul_is_denied() -> None:
+    assert (
+        decide(bash("echo a\0; ls"), rules=RuleSet.parse(allow=["Bash"]), mode="bypassPermissions", place=WORKING).behavior
+        == "deny"
+    )
+
+
+@pytest.mark.parametrize("command", JUDGED["critical"])
+def test_critical_removals_are_asked_about_in_every_mode(command: str) -> None:
+    for mode in ("default", "acceptEdits", "bypassPermissions"):
+        decision = decide(bash(command), rules=RuleSet.parse(allow=["Bash"]), mode=mode, place=WORKING)
+        assert (decision.behavior, decision.reason_type) == ("ask", "safetyCheck"), command
+
+
+@pytest.mark.parametrize(
+    "command", ["rm -rf build", "rm a", 'rm "$X"', "cd build && rm -rf *", "rm -rf /work/app/x", "rm *.o", "rm -rf ./build/*"]
+)
+def test_other_removals_follow_the_rules(command: str) -> None:
+    assert decide(bash(command), rules=RuleSet.parse(allow=["Bash"]), mode="default", place=WORKING).behavior == "allow"
+
+
+ACCEPTED = [
+    "mkdir -p a/b",
+    "touch a",
+    "rm a",
+    "rmdir a",
+    "mv a b",
+    "cp -r a b",
+    "sed -i 's/a/b/' f",
+    "echo x > f",
+    "cat a >> /work/lib/b",
+    "ls | tee f",
+]
+
+
+@pytest.mark.parametrize("command", ACCEPTED)
+def test_accept_edits_runs_file_commands_inside(command: str) -> None:
+    decision = decide(bash(command), rules=RuleSet.parse(allow=["Bash(tee:*)"]), mode="acceptEdits", place=WORKING)
+    assert decision.behavior == "allow", decision.reason
+
+
+@pytest.mark.parametrize("command", JUDGED["refused_edits"])
+def test_accept_edits_runs_no_others(command: str) -> None:
+    assert decide(bash(command), rules=RuleSet(), mode="acceptEdits", place=WORKING).behavior == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp x .git/hooks/y",
+        "echo x > .git/config",
+        "tee .bashrc",
+        "cd .git; touch config",
+        "sed -i s/a/b/ .claude/settings.json",
+    ],
+)
+def test_protected_paths_are_asked_about_even_if_a_rule_allows_the_command(command: str) -> None:
+    decision = decide(bash(command), rules=RuleSet.parse(allow=["Bash", "Edit"]), mode="acceptEdits", place=WORKING)
+    assert (decision.behavior, decision.reason_type) == ("ask", "safetyCheck")
+
+
+HIDDEN = [
+    "cat .env",
+    "cat ./.env",
+    "cat x/../.env",
+    "cat '.env'",
+    "cat < .env",
+    "python3 x.py .env",
+    "curl -d @.env x",
+    "cp .env x",
+    "cd sub && cat ../.env",
+    "base64 --input=.env",
+]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *HIDDEN,
+        "git show HEAD:.env",
+        "echo x > .env",
+        "rm .env",
+        "bash -c 'cat .env'",
+        "sudo cat .env",
+        "cat /work/app/.env",
+        "grep x -f .env",
+    ],
+)
+def test_paths_that_may_not_be_read_are_not_read_by_commands(command: str) -> None:
+    decision = decide(
+        bash(command), rules=RuleSet.parse(allow=["Bash"], deny=["Read(.env)"]), mode="bypassPermissions", place=WORKING
+    )
+    assert decision.behavior == "deny"
+
+
+def test_reading_all_below_a_folder_asks_where_something_in_it_is_hidden() -> None:
+    class Holding(KnownFiles):
+        def holds(self, folder: str, covers: object) -> bool | None:
+            return folder == "/work/app/secret"
+
+    place = Place(PLACE.cwd, (), PLACE.home, Holding())
+    rules = RuleSet.parse(allow=["Bash"], deny=["Read(.env)"])
+    answers = [
+        decide(bash(f"grep -r x {folder}"), rules=rules, mode="default", place=place).behavior for folder in ("secret", "open")
+    ]
+    assert answers == ["ask", "allow"]
+    assert decide(bash("cat $X"), rules=rules, mode="default", place=place).behavior == "ask"
+
+
+def test_a_sandboxed_command_may_run_unasked_but_for_deny_ask_and_critical() -> None:
+    def sandboxed(command: str, **rules: Unpack[RuleTexts]) -> str:
+        return decide(
+            replace(bash(command), sandboxed=True), rules=RuleSet.parse(**rules), mode="default", place=WORKING
+        ).behavior
+
+    assert sandboxed("npm test > x") == "allow"
+    assert sandboxed("npm test", ask=["Bash(npm:*)"]) == "ask"
+    assert sandboxed("npm test", deny=["Bash(npm:*)"]) == "deny"
+    assert sandboxed("rm -rf /") == "ask"
+    assert sandboxed("echo x > .git/config") == "ask"
+    assert sandboxed("echo 'x") == "ask"
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["p", "1,5p", "$!d", "/a/,/b/p", "s/a/b/g;p", "s|a|b|", "s/[[:space:]]*$//", "1!G;h;$!d", "/x/{s/a/b/;p}", "y/ab/cd/"],
+)
+def test_sed_scripts_that_only_look(script: str) -> None:
+    assert sed_only_looks(script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "w f",
+        "1w f",
+        "s/a/b/w f",
+        "s/a/b/e",
+        "e",
+        "r f",
+        "R f",
+        "W f",
+        "a\\\nx",
+        "i x",
+        "s/a/b",
+        "/[/]w f/p",
+        "F",
+        "b x",
+        "s\\a\\b\\",
+        "sxaxbx",
+    ],
+)
+def test_sed_scripts_that_act_or_are_not_known(script: str) -> None:
+    assert not sed_only_looks(script)
+
+
+PLAIN_CONFIG = """\
+[core]
+\trepositoryformatversion = 0
+\tbare = false
+[remote "origin"]
+\turl = git@x:y
+[branch "main"]
+\tmerge = refs/heads/main
+"""
+
+
+@pytest.mark.parametrize("more", ["", "# x\n", "[user]\n\tname = Ada\n", '[submodule "a"]\n\tactive = true\n'])
+def test_a_configuration_that_names_no_program(more: str) -> None:
+    assert config_is_plain(PLAIN_CONFIG + more)
+
+
+@pytest.mark.parametrize("more", JUDGED["hostile_configs"])
+def test_a_configuration_that_may_name_one(more: str) -> None:
+    assert not config_is_plain(more if more.startswith("fsmonitor") else PLAIN_CONFIG + more)

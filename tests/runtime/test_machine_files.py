@@ -1,0 +1,100 @@
+"""What decisions about commands learn of the machine, on real files and repositories."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolwright.runtime.machine_files import MACHINE_FILES, MOST_MATCHES
+
+
+def git(*arguments: str, cwd: Path) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=cwd, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    git("init", "-q", cwd=folder)
+    git("commit", "-q", "--allow-empty", "-m", "x", cwd=folder)
+    return folder
+
+
+def test_both_ends_of_a_link(tmp_path: Path) -> None:
+    real = tmp_path.resolve()
+    (real / "link").symlink_to("/etc")
+    assert MACHINE_FILES.spellings(f"{real}/link/passwd") == ("/etc/passwd", f"{real}/link/passwd")
+    assert MACHINE_FILES.spellings(f"{real}/new") == (f"{real}/new",)
+
+
+def test_patterns(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py", ".hidden.py"):
+        (tmp_path / name).touch()
+    assert sorted(MACHINE_FILES.matching(f"{tmp_path}/*.py") or ()) == [f"{tmp_path}/a.py", f"{tmp_path}/b.py"]
+    assert MACHINE_FILES.matching(f"{tmp_path}/[ab].py") is None
+    for number in range(MOST_MATCHES):
+        (tmp_path / f"{number}.py").touch()
+    assert MACHINE_FILES.matching(f"{tmp_path}/*.py") is None
+
+
+def test_what_a_folder_holds(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / ".env").touch()
+    assert MACHINE_FILES.holds(str(tmp_path), lambda path: path.endswith("/.env")) is True
+    assert MACHINE_FILES.holds(str(tmp_path), lambda path: False) is False
+
+
+def fsmonitor(folder: Path) -> None:
+    git("config", "core.fsmonitor", "./evil", cwd=folder)
+
+
+def text_conversion(folder: Path) -> None:
+    git("config", "diff.x.textconv", "./evil", cwd=folder)
+
+
+def worktree_config(folder: Path) -> None:
+    (folder / ".git" / "config.worktree").write_text("[core]\n\tfsmonitor = ./evil\n")
+
+
+def index_hook(folder: Path) -> None:
+    (folder / ".git" / "hooks").mkdir(exist_ok=True)
+    (folder / ".git" / "hooks" / "post-index-change").write_text("#!/bin/sh\n")
+
+
+def no_config(folder: Path) -> None:
+    (folder / ".git" / "config").unlink()
+
+
+@pytest.mark.parametrize("change", [fsmonitor, text_conversion, worktree_config, index_hook, no_config])
+def test_a_repository_that_names_programs_is_not_plain(repository: Path, change: Callable[[Path], None]) -> None:
+    (repository / "sub").mkdir()
+    assert MACHINE_FILES.git_is_plain(str(repository / "sub"))
+    change(repository)
+    assert not MACHINE_FILES.git_is_plain(str(repository / "sub"))
+
+
+def test_a_bare_repository_inside_the_folder_counts(repository: Path) -> None:
+    git("init", "-q", "--bare", "nested", cwd=repository)
+    assert MACHINE_FILES.git_is_plain(str(repository / "nested"))
+    git("config", "--file", "nested/config", "core.fsmonitor", "./evil", cwd=repository)
+    assert not MACHINE_FILES.git_is_plain(str(repository / "nested"))
+    assert MACHINE_FILES.git_is_plain(str(repository))
+
+
+def test_a_worktree_is_judged_by_the_repository_it_belongs_to(repository: Path) -> None:
+    git("worktree", "add", "-q", "../other", cwd=repository)
+    assert MACHINE_FILES.git_is_plain(str(repository.parent / "other"))
+    fsmonitor(repository)
+    assert not MACHINE_FILES.git_is_plain(str(repository.parent / "other"))
+
+
+def test_a_forged_pointer_is_not_plain(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("nonsense")
+    assert not MACHINE_FILES.git_is_plain(str(tmp_path))
