@@ -21,7 +21,9 @@ _HEAD = """\
 Usage: toolwright [flags] [prompt]
        toolwright demo [--keep] [--model NAME]
        toolwright trust [DIR] [--yes | --show | --revoke]
+       toolwright mcp serve|add|list|get|test|remove …
        toolwright permissions explain TOOL JSON [--allow RULE]…
+       toolwright doctor [--json] [--mechanism NAME]
 
 Runs an agent: a model that works with tools on the files of this folder.
 

@@ -47,10 +47,18 @@ def _dispatch(arguments: list[str]) -> int:
         from toolwright.cli.trust import trust_command
 
         return trust_command(arguments[1:])
+    if arguments[:1] == ["mcp"]:
+        from toolwright.cli.mcp import mcp_command
+
+        return mcp_command(arguments[1:])
     if arguments[:1] == ["permissions"]:
         from toolwright.cli.permissions import permissions_command
 
         return permissions_command(arguments[1:])
+    if arguments[:1] == ["doctor"]:
+        from toolwright.cli.doctor import doctor_command
+
+        return doctor_command(arguments[1:])
     from toolwright.cli.flags import parse
 
     line = parse(arguments)
@@ -128,7 +136,8 @@ def _refuse_mistyped_command(words: Sequence[str]) -> None:
 
     from toolwright.cli.flags import UsageError
 
-    near = get_close_matches(words[0], ["demo", "trust", "permissions"], n=1, cutoff=0.7) if len(words) == 1 else []
+    commands = ("demo", "trust", "permissions", "mcp", "doctor")
+    near = get_close_matches(words[0], commands, n=1, cutoff=0.7) if len(words) == 1 else []
     if near:
         raise UsageError(f"unknown command {words[0]!r} (did you mean {near[0]}? to ask it as a prompt: -p {words[0]})")
 

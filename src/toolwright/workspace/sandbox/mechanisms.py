@@ -60,7 +60,7 @@ def availabilities(*, forbidden: Sequence[str] = (), weaker: bool = False) -> tu
 
 def choose(register: str, *, forbidden: Sequence[str] = (), weaker: bool = False) -> Mechanism:
     """The best mechanism that works here. Raises `SandboxUnavailable`, which says what is missing."""
-    return _made(pick(availabilities(forbidden=forbidden, weaker=weaker)), register, forbidden)
+    return made(pick(availabilities(forbidden=forbidden, weaker=weaker)), register, forbidden)
 
 
 def pick(known: Sequence[Availability]) -> str:
@@ -75,7 +75,8 @@ def pick(known: Sequence[Availability]) -> str:
     )
 
 
-def _made(name: str, register: str, forbidden: Sequence[str]) -> Mechanism:
+def made(name: str, register: str, forbidden: Sequence[str] = ()) -> Mechanism:
+    """The mechanism of this name, which works here."""
     if name == "bubblewrap":
         program = bubblewrap.find_bubblewrap(forbidden)
         assert program is not None  # it was there a moment ago
