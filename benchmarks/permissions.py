@@ -15,10 +15,26 @@ from toolwright.permissions.grammar import plain_tree, run_shfmt
 from toolwright.permissions.reading import read_line
 
 PLACE = Place("/work/app", ("/work/lib",), "/home/ada")
-PROGRAMS = ("npm", "git", "pytest", "make", "cargo", "go", "docker", "yarn", "pnpm", "ruff", "mypy", "tox", "uv", "kubectl", "terraform")
+PROGRAMS = (
+    "npm",
+    "git",
+    "pytest",
+    "make",
+    "cargo",
+    "go",
+    "docker",
+    "yarn",
+    "pnpm",
+    "ruff",
+    "mypy",
+    "tox",
+    "uv",
+    "kubectl",
+    "terraform",
+)
 COMMANDS = {
     "Bash: npm run build (plain words)": "npm run build",
-    "Bash: git diff | head (only looks)": "ls -la src | head -20",
+    "Bash: ls | head (only looks)": "ls -la src | head -20",
     "Bash: four parts, quotes, redirection": "cd src && NODE_ENV=test npm test -- --watch 'a b' 2>&1 | tail -20",
     "Bash: message from a here-document": "git commit -m \"$(cat <<'EOF'\nFix the parser\n\nIt is short.\nEOF\n)\"",
 }
@@ -26,9 +42,17 @@ COMMANDS = {
 
 def rules() -> RuleSet:
     """200 rules as a long-lived project gathers them."""
-    allow = [f"Bash({program} {verb}:*)" for program in PROGRAMS for verb in ("run", "test", "build", "lint", "check", "log", "status")]
-    allow += [f"Edit(src/part{number}/**)" for number in range(15)] + [f"WebFetch(domain:host{number}.example)" for number in range(10)]
-    deny = [f"Bash({program}:*)" for program in ("curl", "wget", "nc", "ssh", "scp", "dd", "mkfs", "shutdown", "reboot", "chown")]
+    allow = [
+        f"Bash({program} {verb}:*)"
+        for program in PROGRAMS
+        for verb in ("run", "test", "build", "lint", "check", "log", "status")
+    ]
+    allow += [f"Edit(src/part{number}/**)" for number in range(15)] + [
+        f"WebFetch(domain:host{number}.example)" for number in range(10)
+    ]
+    deny = [
+        f"Bash({program}:*)" for program in ("curl", "wget", "nc", "ssh", "scp", "dd", "mkfs", "shutdown", "reboot", "chown")
+    ]
     deny += [f"Read({name})" for name in (".env", ".env.*", "*.pem", "*.key", "secrets/**")]
     deny += [f"Bash(git push origin v{number}:*)" for number in range(25)]
     ask = [f"Bash({program} publish:*)" for program in PROGRAMS] + [f"Bash(git push --tags v{number})" for number in range(15)]
@@ -55,7 +79,9 @@ def main() -> None:
     print(f"{'decide() Read':<44}{best(lambda: decide(call, rules=given, mode='default', place=PLACE)):>10.1f}")
     for name, text in COMMANDS.items():
         bash = Call("Bash", {"command": text}, command=text, line=read_line(text))
-        print(f"{'decide() ' + name:<44}{best(lambda call=bash: decide(call, rules=given, mode='default', place=PLACE)):>10.1f}")  # type: ignore[misc]  # a default binds the loop's value
+        print(
+            f"{'decide() ' + name:<44}{best(lambda call=bash: decide(call, rules=given, mode='default', place=PLACE)):>10.1f}"
+        )  # type: ignore[misc]  # a default binds the loop's value
     plain = COMMANDS["Bash: npm run build (plain words)"]
     rich = COMMANDS["Bash: four parts, quotes, redirection"]
     print(f"{'reading plain words':<44}{best(lambda: read_line(plain)):>10.1f}")

@@ -90,11 +90,6 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "a disallowed tool | - note tools ['Read']",
         "a disallowed tool | + note tools ['Read', 'Bash']",
     ),
-    "Commands that only read": (
-        "a command that only reads | + ask Bash",
-        "a command that only reads | - states running idle",
-        "a command that only reads | + states running requires_action running idle",
-    ),
     "Stopping before a tool": (
         "a hook stops before a tool | - result x good",
         "a hook stops before a tool | + result x error",
