@@ -208,6 +208,8 @@ def main() -> None:
         time.sleep(300)
     if MODE == "slow_start":
         time.sleep(float(sys.argv[2]))
+    while MODE == "when" and not os.path.exists(sys.argv[2]):
+        time.sleep(0.02)
     if MODE == "noisy":
         sys.stdout.write("Welcome to the server!\nlistening...\n")
     if MODE == "deaf":

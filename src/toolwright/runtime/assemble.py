@@ -37,6 +37,7 @@ from toolwright.runtime.tool_servers import (
     ServerGround,
     answering_of,
     external_servers,
+    first_turn_patience,
     output_limit,
     servers_asked_for,
     surroundings_of,
@@ -80,7 +81,8 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     functions, structured = own_functions(options), structured_output(options)
     builtins, extra = chosen_builtins(options), (*functions, *([structured] if structured else []))
     of_servers = server_ground(options, ground, host, workspace=workspace, session=session)
-    toolbox = Toolbox((*builtins, *extra), {**host.tool_servers, **external_servers(options, of_servers)})
+    servers = {**host.tool_servers, **external_servers(options, of_servers)}
+    toolbox = Toolbox((*builtins, *extra), servers, patience=first_turn_patience(ground.env))
     scene = scene_of(options, beginning, workspace=workspace, session=session)
     of_settings = settings_hooks_of(ground, workspace, toolbox)
     hooks = hooks_of(options, host, session, scene=scene, of_settings=of_settings)

@@ -15,6 +15,7 @@ from toolwright.mcp.connections import Surroundings, external_server
 from toolwright.mcp.external import CALL_SECONDS, CONNECT_SECONDS, Audience, ExternalServer, Timing
 from toolwright.mcp.links import Link, LinkError
 from toolwright.mcp.questions import Answering, Ask
+from toolwright.runtime.toolbox import SETTLE_SECONDS
 from toolwright.settings import Settings
 from toolwright.settings.values import ServerConfig as WrittenServer
 from toolwright.types import (
@@ -133,6 +134,11 @@ def milliseconds(env: Mapping[str, str], name: str, default: float) -> float:
     if not text.isdecimal() or int(text) == 0:
         raise OptionsError(f"{name} must be milliseconds, a whole number above 0; got {text!r}")
     return int(text) / 1000
+
+
+def first_turn_patience(env: Mapping[str, str]) -> float:
+    """How long the first turn waits for servers that are still connecting: TOOLWRIGHT_MCP_WAIT, in milliseconds."""
+    return milliseconds(env, "TOOLWRIGHT_MCP_WAIT", SETTLE_SECONDS)
 
 
 def waits_for_servers(env: Mapping[str, str]) -> bool:

@@ -66,10 +66,11 @@ class Connection:
 class Toolbox:
     """Tools by name, in a stable order: the order is part of the prompt prefix that a provider caches."""
 
-    __slots__ = ("_own", "_settled", "connections", "specs", "tools")
+    __slots__ = ("_own", "_patience", "_settled", "connections", "specs", "tools")
 
-    def __init__(self, own: tuple[Tool, ...], servers: Mapping[str, ToolServer]) -> None:
+    def __init__(self, own: tuple[Tool, ...], servers: Mapping[str, ToolServer], *, patience: float = SETTLE_SECONDS) -> None:
         check_prefixes(servers)
+        self._patience = patience
         self._own = own
         self._settled = False
         self.connections = {name: connection_of(server) for name, server in servers.items()}
@@ -88,13 +89,13 @@ class Toolbox:
                     connection.external.start()
         self._refresh()
 
-    async def settle(self, seconds: float = SETTLE_SECONDS) -> list[str]:
+    async def settle(self, seconds: float | None = None) -> list[str]:
         """Once, before the first turn: wait a moment for external servers. The names of those that are still connecting."""
         if self._settled:
             return []
         self._settled = True
         waiting = [c.external for c in self.connections.values() if c.is_configured and c.enabled and c.external is not None]
-        with anyio.move_on_after(seconds):
+        with anyio.move_on_after(self._patience if seconds is None else seconds):
             for server in waiting:
                 await server.attempted.wait()
         late = [server for server in waiting if not server.attempted.is_set()]

@@ -1,0 +1,85 @@
+"""The `mcp` package on the other side: its server objects as instances, its servers as programs, in both eras."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import mcp.types as types
+import pytest
+from mcp.server import Server
+from mcp.server.mcpserver import MCPServer
+
+from support_mcp import server_for, text_of
+from support_runtime import play, results
+from support_runtime import text_of as result_text
+from toolwright.mcp.external import ExternalServer
+from toolwright.mcp.server import tool_server_of
+from toolwright.models.scripted import Call, Say, ScriptedModel
+
+pytestmark = pytest.mark.anyio
+
+REAL = str(Path(__file__).parents[1] / "support_mcp_real.py")
+
+
+def friendly() -> MCPServer:
+    server = MCPServer("friendly", version="1.2")
+
+    @server.tool()
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    return server
+
+
+def low_level() -> Server[Any]:
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(name="shout", description="Shout", input_schema={"type": "object"})])
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return types.CallToolResult(content=[types.TextContent(type="text", text=str(params.arguments).upper())])
+
+    return Server("low", version="0.1", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+async def test_a_server_object_of_the_package_is_an_instance() -> None:
+    server = tool_server_of("calc", {"type": "sdk", "name": "calc", "instance": friendly()})
+    assert isinstance(server, ExternalServer)
+    try:
+        (listed,) = await server.list_tools()
+        assert (listed.name, listed.description, server.version) == ("add", "Add two numbers.", "1.2")
+        answer = await server.call_tool("add", {"a": 1, "b": 2})
+        assert (text_of(answer), answer["structuredContent"]) == ("3", {"result": 3})
+        assert (await server.call_tool("add", {"a": "one"}))["isError"] is True
+    finally:
+        await server.aclose()
+
+
+async def test_a_low_level_server_is_an_instance() -> None:
+    server = tool_server_of("low", {"type": "sdk", "name": "low", "instance": low_level()})
+    assert isinstance(server, ExternalServer)
+    try:
+        assert text_of(await server.call_tool("shout", {"a": "b"})) == "{'A': 'B'}"
+    finally:
+        await server.aclose()
+
+
+async def test_a_session_uses_a_server_object_like_any_other(tmp_path: Path) -> None:
+    model = ScriptedModel([Call("mcp__calc__add", {"a": 20, "b": 22}), Say("done")])
+    servers = {"calc": {"type": "sdk", "name": "calc", "instance": friendly()}}
+    frames = await play(tmp_path, model, mcp_servers=servers, allowed_tools=["mcp__calc__*"])
+    assert frames[0]["mcp_servers"] == [{"name": "calc", "status": "connected", "source": "sdk"}]
+    assert result_text(results(frames)[0]) == "42"
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_a_program_made_with_the_package_speaks_both_eras_with_us(tmp_path: Path, version: str) -> None:
+    config = {"command": sys.executable, "args": [REAL], "protocolVersion": version}
+    async with server_for(tmp_path, config) as server:
+        await server.connect()
+        assert server.introduction.protocol_version == version
+        assert (server.introduction.name, server.version) == ("real", "2.0")
+        assert text_of(await server.call_tool("add", {"a": 1, "b": 2})) == "3"
+        failed = await server.call_tool("fail", {})
+        assert failed["isError"] is True
+        assert "fail" in text_of(failed)
