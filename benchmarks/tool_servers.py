@@ -1,0 +1,137 @@
+"""What tool servers cost: `python benchmarks/tool_servers.py [--quick] [--json FILE]`; needs the `mcp` package.
+
+Three promises: a tool in this process costs at most 0.5 ms a call; a call over stdio at most 1.5 times that of the bare `mcp`
+client on the same server; connecting twenty servers takes as long as the slowest of them, not as long as all together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from toolwright.mcp.configs import parse_config
+from toolwright.mcp.connections import Surroundings, external_server
+from toolwright.mcp.external import ExternalServer
+from toolwright.mcp.server import InProcessServer
+
+SERVER = """
+import json, sys, time
+time.sleep(float(sys.argv[1]))
+for line in sys.stdin.buffer:
+    message = json.loads(line)
+    match message.get("method"):
+        case "initialize":
+            version, info = message["params"]["protocolVersion"], {"name": "bench", "version": "1"}
+            result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+        case "tools/list":
+            result = {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
+        case "tools/call":
+            result = {"content": [{"type": "text", "text": json.dumps(message["params"]["arguments"])}], "isError": False}
+        case _:
+            continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+ARGUMENTS = {"text": "hello", "numbers": [1, 2, 3]}
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def median_seconds(call: Callable[[], Awaitable[Any]], times: int) -> float:
+    samples = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        await call()
+        samples.append(time.perf_counter() - begun)
+    return statistics.median(samples)
+
+
+def server(folder: str, which: int = 0, delay: float = 0.0) -> ExternalServer:
+    entry = {"command": sys.executable, "args": [f"{folder}/server.py", str(delay)], "env": {"WHICH": str(which)}}
+    return external_server(parse_config(f"s{which}", entry), Surroundings(folder, {}, dict(os.environ), lambda: (folder,)))
+
+
+async def in_process(times: int) -> float:
+    tools = InProcessServer("calc", tools=[add])
+
+    async def add_async(args: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": str(args["a"] + args["b"])}]}
+
+    tools.registered("add").update(handler=add_async)
+    return await median_seconds(lambda: tools.call_tool("add", {"a": 1, "b": 2}), times)
+
+
+async def our_stdio(folder: str, times: int) -> float:
+    ours = server(folder)
+    await ours.connect()
+    try:
+        return await median_seconds(lambda: ours.call_tool("echo", ARGUMENTS), times)
+    finally:
+        await ours.aclose()
+
+
+async def bare_client(folder: str, times: int) -> float:
+    from mcp.client.stdio import stdio_client
+
+    from mcp import ClientSession, StdioServerParameters
+
+    parameters = StdioServerParameters(command=sys.executable, args=[f"{folder}/server.py", "0"])
+    async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        return await median_seconds(lambda: session.call_tool("echo", ARGUMENTS), times)
+
+
+async def connecting(folder: str, count: int) -> float:
+    """Seconds until all are connected; each needs half a second to start."""
+    servers = [server(folder, which, 0.5) for which in range(count)]
+    begun = time.perf_counter()
+    async with anyio.create_task_group() as group:
+        for each in servers:
+            group.start_soon(each.connect)
+    seconds = time.perf_counter() - begun
+    async with anyio.create_task_group() as group:
+        for each in servers:
+            group.start_soon(each.aclose)
+    return seconds
+
+
+async def measure(times: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "server.py").write_text(SERVER)
+        found = {
+            "in-process call, ms": await in_process(times) * 1e3,
+            "stdio call, ms": await our_stdio(folder, times) * 1e3,
+            "stdio call with the bare mcp client, ms": await bare_client(folder, times) * 1e3,
+            "connecting 1 server, s": await connecting(folder, 1),
+            "connecting 20 servers, s": await connecting(folder, 20),
+        }
+    ratio = found["stdio call, ms"] / found["stdio call with the bare mcp client, ms"]
+    return found | {"stdio call, times the bare client": ratio}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--json", metavar="FILE")
+    arguments = parser.parse_args()
+    found = anyio.run(measure, 200 if arguments.quick else 2000)
+    for name, value in found.items():
+        print(f"{name:42} {value:8.3f}")
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
