@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -137,7 +137,8 @@ def settings_rules(rules: tuple[SourcedRule, ...]) -> tuple[RuleSet, tuple[str, 
 
 def parsed_rule(rule: SourcedRule) -> Rule:
     source = rule.source
-    return parse_rule(rule.text, rule.behavior, source=SOURCE_OF[source.scope], base=source.base, canonical=canonical_name)
+    parsed = parse_rule(rule.text, rule.behavior, source=SOURCE_OF[source.scope], base=source.base, canonical=canonical_name)
+    return replace(parsed, where=str(source))
 
 
 def keep_update(update: PermissionUpdate, ground: Ground) -> None:
