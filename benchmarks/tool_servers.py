@@ -60,7 +60,7 @@ async def median_seconds(call: Callable[[], Awaitable[Any]], times: int) -> floa
 
 def server(folder: str, which: int = 0, delay: float = 0.0) -> ExternalServer:
     entry = {"command": sys.executable, "args": [f"{folder}/server.py", str(delay)], "env": {"WHICH": str(which)}}
-    return external_server(parse_config(f"s{which}", entry), Surroundings(folder, {}, dict(os.environ), lambda: (folder,)))
+    return external_server(parse_config(f"s{which}", entry), Surroundings(folder, {}, lambda: os.environ, lambda: (folder,)))
 
 
 async def in_process(times: int) -> float:

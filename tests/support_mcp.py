@@ -30,7 +30,13 @@ def around(folder: Path, *, answering: Answering | None = None, timing: Timing |
     answering = answering or Answering(lambda: (str(folder),))
     env = {**os.environ, "GITHUB_TOKEN": "ghp_0123456789abcdefABCDEF", "OTHER": "unrelated"}
     return Surroundings(
-        str(folder), {}, env, lambda: (str(folder),), answering=answering, timing=timing or Timing(PATIENCE, PATIENCE), **more
+        str(folder),
+        {},
+        lambda: env,
+        lambda: (str(folder),),
+        answering=answering,
+        timing=timing or Timing(PATIENCE, PATIENCE),
+        **more,
     )
 
 

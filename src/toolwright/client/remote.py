@@ -17,6 +17,7 @@ from toolwright.client.initialize import HookTable, check_answer, initialize_req
 from toolwright.client.run_end import RunEnd
 from toolwright.client.streams import closed
 from toolwright.concurrency import Channel, OwnedTask, spawn
+from toolwright.mcp.external import ExternalServer
 from toolwright.protocol.control import REQUEST_SECONDS, ControlPeer, client_ids
 from toolwright.protocol.lines import Frame, encode
 from toolwright.protocol.transport import Transport
@@ -51,6 +52,7 @@ class RemoteSession:
         "_reader",
         "_run",
         "_timer",
+        "_tool_servers",
         "_transport",
     )
 
@@ -58,6 +60,7 @@ class RemoteSession:
         """`initialize` holds what the first request says besides hooks: agents, skills, …"""
         host = host or Host()
         self._transport = transport
+        self._tool_servers = tuple(host.tool_servers.values())
         self._hooks = HookTable(host.hooks)
         self._extras = initialize or {}
         self._needs_input = bool(host.can_use_tool or self._hooks.rows or host.tool_servers)
@@ -116,8 +119,15 @@ class RemoteSession:
             await self._close_transport()
             with anyio.move_on_after(_HANDLER_SECONDS):
                 await self._peer.wait_closed()
+            await self._close_servers()
             self._frames.close()
             self._closed.set()
+
+    async def _close_servers(self) -> None:
+        """End the tasks of server objects that run beside us."""
+        for server in self._tool_servers:
+            if isinstance(server, ExternalServer):
+                await server.aclose()
 
     # out
 

@@ -27,7 +27,7 @@ class Surroundings:
     cwd: str
     env: Mapping[str, str]
     """The session's own environment: proxies and certificates for HTTP."""
-    child_env: Mapping[str, str]
+    child_env: Callable[[], Mapping[str, str]]
     """The environment of children, of which a server gets six variables."""
     roots: Callable[[], Sequence[str]]
     account: Account | None = None
@@ -54,7 +54,7 @@ def _stdio_link(config: ServerConfig, around: Surroundings, own: object) -> Link
     from toolwright.mcp.stdio import Launch, environment_for, find_program
 
     cwd = os.path.join(around.cwd, os.path.expanduser(config.cwd or ""))
-    environment = environment_for(config.env, around.child_env)
+    environment = environment_for(config.env, around.child_env())
     untrusted = () if "PATH" in config.env else tuple(around.roots())
     program = find_program(config.command, path=dict(environment)["PATH"], cwd=cwd, untrusted=untrusted)
     launch = Launch(program, config.args, environment, cwd, around.account, around.isolation)

@@ -54,6 +54,8 @@ class Audience:
     progress: Callable[[str, str, dict[str, Any]], None] = lambda tool_use_id, tool, progress: None
     tell: Callable[[str], None] = lambda line: None
     """A line of diagnostics."""
+    said: Callable[[str, Any], None] = lambda method, params: None
+    """Any other notification: resources or prompts that changed, and the like."""
 
 
 @dataclass(slots=True)
@@ -198,7 +200,7 @@ class ExternalServer:
 
     def _new_client(self) -> McpClient:
         client: McpClient | None = None
-        hearing = Hearing(self._tools_changed, self._logged, lambda reason: self._lost(client, reason))
+        hearing = Hearing(self._tools_changed, self._logged, lambda reason: self._lost(client, reason), self._heard)
         questions = Questions(self.name, self._answering)
         client = McpClient(self._make_link(), questions, hearing, capabilities=self._answering.capabilities())
         return client
@@ -257,6 +259,9 @@ class ExternalServer:
         finally:
             self._relisting = False
 
+    def _heard(self, method: str, params: Any) -> None:
+        self.audience.said(method, params)
+
     def _logged(self, level: str, text: str) -> None:
         self._log_lines += 1
         if self._log_lines < _MOST_LOG_LINES:
@@ -282,6 +287,20 @@ class ExternalServer:
         except (LinkError, ServerRefused, BadAnswer) as error:
             return error_result(self._said(str(error)))
         return self._checked(name, result)
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Any other request, such as `resources/list`; connects if need be. Raises `ToolServerError`."""
+        try:
+            with anyio.fail_after(self._timing.request):
+                client = await self._alive()
+                return await client.request(method, params)
+        except TimeoutError:
+            raise ToolServerError(self._said(f"no answer to {method} within {self._timing.request:g} seconds")) from None
+        except LinkLost as error:
+            await self._drop()
+            raise ToolServerError(self._said(str(error))) from None
+        except (LinkError, ServerRefused, BadAnswer) as error:
+            raise ToolServerError(self._said(str(error))) from None
 
     def _seconds_for(self, tool: str) -> float:
         config = self.config

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -95,7 +96,8 @@ class StdioProcess:
         self._stdin = -1
         self._mark: Mark | None = None
         self._reader: OwnedTask | None = None
-        self._outgoing = bytearray()
+        self._outgoing: deque[memoryview] = deque()
+        self._outgoing_size = 0
         self._writing = anyio.Lock()
         self._reason = ""
         self.garbage = 0
@@ -163,9 +165,10 @@ class StdioProcess:
     async def write(self, message: Message) -> None:
         """Raises `LinkLost`."""
         line = encode(message)
-        if len(self._outgoing) + len(line) > LARGEST_MESSAGE:
+        if self._outgoing and self._outgoing_size + len(line) > LARGEST_MESSAGE:
             raise LinkError("it does not read what is sent to it; nothing more is sent until it does")
-        self._outgoing += line
+        self._outgoing.append(memoryview(line))
+        self._outgoing_size += len(line)
         async with self._writing:
             while self._outgoing:
                 await self._write_some()
@@ -174,8 +177,7 @@ class StdioProcess:
         if self._stdin < 0:
             raise LinkLost(self._reason or "it is not running")
         try:
-            written = os.write(self._stdin, self._outgoing[: 1 << 16])
-            del self._outgoing[:written]
+            self._take_away(os.write(self._stdin, self._outgoing[0]))
         except BlockingIOError:
             await anyio.wait_writable(self._stdin)
         except OSError:  # it closed its input: the reader tells how it ended
@@ -183,6 +185,14 @@ class StdioProcess:
                 with anyio.move_on_after(END_PATIENCE):
                     await self._reader.wait()
             raise LinkLost(self._reason or "it has closed its input") from None
+
+    def _take_away(self, written: int) -> None:
+        rest = self._outgoing[0][written:]
+        self._outgoing_size -= written
+        if rest:
+            self._outgoing[0] = rest
+        else:
+            self._outgoing.popleft()
 
     # reading
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from toolwright.hooks import Background, Hook, HookRunner, Scene
+from toolwright.mcp.connections import Surroundings
 from toolwright.mcp.external import Audience
 from toolwright.mcp.server import InProcessServer
 from toolwright.models.registry import ResolvedModel, resolve
@@ -35,12 +36,13 @@ from toolwright.runtime.system_prompt import system_prompt
 from toolwright.runtime.tool_calls import ToolRunner
 from toolwright.runtime.tool_servers import (
     ServerGround,
+    account_of,
     answering_of,
     external_servers,
     first_turn_patience,
     output_limit,
     servers_asked_for,
-    surroundings_of,
+    timing_of,
     waits_for_servers,
 )
 from toolwright.runtime.toolbox import Toolbox
@@ -263,12 +265,14 @@ def server_ground(
     options: ClaudeAgentOptions, ground: Ground, host: Host, *, workspace: Workspace, session: LocalSession
 ) -> ServerGround:
     """What external tool servers get of this session."""
-    around = surroundings_of(
+    around = Surroundings(
+        workspace.home,
         ground.env,
-        cwd=workspace.home,
-        child_env=workspace.child_environment(),
-        roots=lambda: workspace.roots,
+        workspace.child_environment,
+        lambda: workspace.roots,
+        account=account_of(options.user),
         answering=answering_of(host.can_use_tool, session.waiting_for_person, lambda: workspace.roots),
+        timing=timing_of(ground.env),
     )
 
     def audience(name: str) -> Audience:

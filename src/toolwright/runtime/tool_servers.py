@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.configs import IN_PROCESS, BadServerConfig, ServerConfig, parse_config, read_servers
 from toolwright.mcp.connections import Surroundings, external_server
@@ -26,6 +26,9 @@ from toolwright.types import (
     PermissionResultAllow,
     ToolPermissionContext,
 )
+
+if TYPE_CHECKING:
+    from toolwright.workspace.children import Account
 
 ELICITATION = "McpElicitation"
 """The name under which a server's question to a person is asked: as a call that `can_use_tool` allows or denies."""
@@ -168,15 +171,13 @@ def elicitation_by(can_use_tool: CanUseTool, waiting: Waiting) -> Ask:
     return elicit
 
 
-def surroundings_of(
-    env: Mapping[str, str],
-    *,
-    cwd: str,
-    child_env: Mapping[str, str],
-    roots: Callable[[], tuple[str, ...]],
-    answering: Answering,
-) -> Surroundings:
-    return Surroundings(cwd, env, child_env, roots, answering=answering, timing=timing_of(env))
+def account_of(user: str | None) -> Account | None:
+    """The OS user that servers run as: the same as commands do."""
+    if user is None:
+        return None
+    from toolwright.workspace.children import find_account  # for the few who run children as somebody else
+
+    return find_account(user)
 
 
 def output_limit(env: Mapping[str, str], default: int = 25_000) -> int:
