@@ -60,7 +60,8 @@ class SmallOffer:
 
     async def _ask(self, call: RunningCall) -> CallResult:
         try:
-            answer = await call.ask("elicitation/create", {"message": "Sure?", "requestedSchema": ANYTHING})
+            params = {"message": "Sure?", "requestedSchema": ANYTHING}
+            answer = (await call.ask({"sure": ("elicitation/create", params)}))["sure"]
         except CannotAsk as error:
             return error_result(str(error))
         return {"content": [{"type": "text", "text": f"said {answer.get('action')}"}]}

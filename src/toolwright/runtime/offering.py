@@ -143,7 +143,7 @@ class OfferedTools:
             return PermissionResultDeny(message=f"{name} needs permission, and it is not known whose call this is.")
         params = {"message": question(name, given, context), "requestedSchema": _CONSENT}
         try:
-            answer = await asked.call.ask("elicitation/create", params)
+            answer = (await asked.call.ask({"permission": ("elicitation/create", params)}))["permission"]
         except AnswerLater as later:
             asked.later = later
             return PermissionResultDeny(message=str(later))

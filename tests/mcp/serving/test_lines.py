@@ -97,10 +97,12 @@ async def test_without_a_handshake_the_question_is_the_result_and_the_answer_com
         more = {"inputResponses": {key: {"action": "accept"}}, "requestState": wanted["requestState"]}
         done = (await wire.ask(modern(call(2, "ask", {"n": 1}, **more), ASKABLE)))["result"]
         assert done["content"][0]["text"] == "said accept"
-        other = (await wire.ask(modern(call(3, "ask", {"n": 2}, **more), ASKABLE)))["result"]
-        assert other["resultType"] == "input_required", "an answer to one call must not answer another"
-        forged = {**more, "requestState": "0" * 64}
-        assert (await wire.ask(modern(call(4, "ask", {"n": 1}, **forged), ASKABLE)))["result"]["resultType"] == "input_required"
+        other = await wire.ask(modern(call(3, "ask", {"n": 2}, **more), ASKABLE))
+        assert other["error"]["code"] == -32602, "an answer to one call must not answer another"
+        state = wanted["requestState"]
+        for forged in ("x", "", state[:-1], state[1:], "é" + state, 7):
+            tried = await wire.ask(modern(call(4, "ask", {"n": 1}, **{**more, "requestState": forged}), ASKABLE))
+            assert tried["error"]["code"] == -32602
 
 
 async def test_progress_is_told_to_those_who_want_it_and_only_grows() -> None:

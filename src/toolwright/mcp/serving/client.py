@@ -17,13 +17,14 @@ from toolwright.mcp.base import ServedTool
 from toolwright.mcp.client import STATELESS
 from toolwright.mcp.links import Waiting
 from toolwright.mcp.rpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PROTOCOL_VERSIONS
-from toolwright.mcp.serving.offer import AnswerLater, Offer, OpenOffer
+from toolwright.mcp.serving.offer import AnswerLater, CannotAsk, Offer, OpenOffer
 from toolwright.mcp.serving.requests import META, Id, Incoming, Message, Refused, check_envelope
-from toolwright.mcp.serving.running import LEVELS, Call, Facts, StateSeal
+from toolwright.mcp.serving.running import LEVELS, Call, Facts, Sealed
 
 MOST_AT_ONCE = 64
 """Requests of one client that are worked on at the same time; more are refused."""
 BUSY = -32000
+MISSING_CAPABILITY = -32021
 
 
 class WayBack(Protocol):
@@ -47,7 +48,7 @@ class Client:
         self._running: dict[Any, anyio.CancelScope] = {}
         self._numbers = itertools.count()
         self._facts: Facts | None = None
-        self._seal = StateSeal()
+        self._sealed = Sealed()
         self.answers = Waiting()
         """What the client is asked and has not answered yet."""
         self.used_at = anyio.current_time()
@@ -177,12 +178,15 @@ class Client:
         offer = await self._opened()
         if all(tool.name != name for tool in await offer.list_tools()):
             raise Refused(INVALID_PARAMS, f"Unknown tool: {name[:200]}")
-        call = Call(f"mcp_{secrets.token_hex(12)}", request, facts, back=back, seal=self._seal)
+        call = Call(f"mcp_{secrets.token_hex(12)}", request, facts, back=back, sealed=self._sealed)
         try:
             async with call.keeping_alive():
                 return await offer.call_tool(name, arguments or {}, call)
-        except AnswerLater as question:
-            return call.wants_input(question)
+        except AnswerLater as later:
+            return call.wants_input(later)
+        except CannotAsk as error:
+            lacking: Any = {"requiredCapabilities": {error.capability: {}}} if error.capability else None
+            raise Refused(MISSING_CAPABILITY if lacking else INTERNAL_ERROR, str(error), lacking) from None
 
     # notifications and the end
 

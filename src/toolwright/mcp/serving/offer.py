@@ -6,23 +6,30 @@ to its client while it runs. Neither knows a transport.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from toolwright.mcp.base import ServedTool
 from toolwright.mcp.results import CallResult
 
+Questions = Mapping[str, tuple[str, dict[str, Any]]]
+"""A name of ours → the method and its params, such as `elicitation/create`."""
+
 
 class CannotAsk(Exception):
-    """The client has nobody to ask, or did not answer; the text says which."""
+    """The client has nobody to ask, or did not answer; the text says which. `capability` is what it lacks, if that is why."""
+
+    def __init__(self, text: str, capability: str = "") -> None:
+        super().__init__(text)
+        self.capability = capability
 
 
 class AnswerLater(Exception):
-    """The client is asked by the result itself (2026-07-28): the call ends here and comes again with the answer."""
+    """The client is asked by the result itself (2026-07-28): the call ends here and comes again with the answers."""
 
-    def __init__(self, key: str, method: str, params: dict[str, Any]) -> None:
-        super().__init__(f"{method} must be answered first")
-        self.key, self.method, self.params = key, method, params
+    def __init__(self, questions: Questions) -> None:
+        super().__init__(f"{', '.join(questions)} must be answered first")
+        self.questions = questions
 
 
 class RunningCall(Protocol):
@@ -39,8 +46,8 @@ class RunningCall(Protocol):
 
     async def log(self, level: str, data: Any) -> None: ...
 
-    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask the client (`elicitation/create`, …). Raises `CannotAsk` or `AnswerLater`."""
+    async def ask(self, questions: Questions) -> dict[str, dict[str, Any]]:
+        """Ask the client; the answers by the questions' names. Raises `CannotAsk` or `AnswerLater`."""
         ...
 
 
@@ -57,7 +64,7 @@ class Offer(Protocol):
     async def list_tools(self) -> list[ServedTool]: ...
 
     async def call_tool(self, name: str, arguments: dict[str, Any], call: RunningCall) -> CallResult:
-        """A failing tool gives an error result; `AnswerLater` passes through."""
+        """A failing tool gives an error result; `AnswerLater` and `CannotAsk` may pass through."""
         ...
 
     async def aclose(self) -> None: ...
