@@ -46,7 +46,6 @@ SESSION = "01234567-89ab-4def-8123-456789abcdef"
         ({"hooks": {"BeforeLunch": []}}, "unknown event 'BeforeLunch'"),
         ({"hooks": {"Stop": [7]}}, "must be a list of HookMatcher"),
         ({"hooks": {"Stop": [HookMatcher(hooks=[7])]}}, "must be a function"),  # type: ignore[list-item]
-        ({"sandbox": {"enabled": True}}, "there is no sandbox in this version"),
         ({"mcp_servers": {"x": {"command": 7}}}, r"mcp_servers\['x'\].command: must be a text"),
         ({"mcp_servers": {"x": {"type": "sdk", "name": "x", "instance": 7}}}, "instance"),
         ({"permission_prompt_tool_name": "mcp__x__ask"}, "use can_use_tool"),
@@ -81,7 +80,6 @@ def test_a_callback_that_nobody_will_ask_is_warned_about(tmp_path: Path) -> None
         ({"settings": "/no/such/file.json"}, "cannot read"),
         ({"settings": '{"permissions": {"deny": "Bash"}}'}, "permissions.deny: expected a list, got a text"),
         ({"settings": '{"permissions": {"Deny": []}}'}, "permissions.Deny: unknown key; if 'deny' is meant"),
-        ({"settings": '{"sandbox": {"enabled": true}}'}, "must not be ignored"),
         ({"settings": '{"permissions": {"defaultMode": "yolo"}}'}, "defaultMode"),
         ({"system_prompt": {"type": "file", "path": "/no/such"}}, "cannot read the file"),
         ({"add_dirs": ["/no/such/folder"]}, "add_dirs"),

@@ -55,6 +55,7 @@ from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
 if TYPE_CHECKING:
     from toolwright.workspace.checkpoints import FileHistory
+    from toolwright.workspace.egress.session import Egress
 
 MOST_RETRIES = 15
 REPLAY_FLAG = "replay-user-messages"
@@ -89,6 +90,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     of_settings = settings_hooks_of(ground, workspace, toolbox)
     hooks = hooks_of(options, host, session, scene=scene, of_settings=of_settings)
     gate = gate_of(options, ground, workspace=workspace, asking=Asking(host.can_use_tool, hooks, session.waiting_for_person))
+    way_out = await sandbox_for(options, ground, workspace=workspace, gate=gate)
     preapproved = frozenset(tool.name for tool in extra) | OF_OWN_SHELLS
     choose_models = model_chooser(options, ground)
     background = BackgroundTasks(workspace, beginning.session_id, send=session.put_now, wake=session.wake)
@@ -122,6 +124,8 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         await hooks.close()
         await toolbox.close()
         await workspace.close()
+        if way_out is not None:
+            await way_out.close()
         await conversation.release_models()
 
     return Parts(
@@ -158,6 +162,25 @@ def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
         raise OptionsError(f"add_dirs: {error}") from None
     except CommandNotStarted as error:
         raise OptionsError(f"user: {error}") from None
+
+
+async def sandbox_for(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, gate: Gate) -> Egress | None:
+    """Put commands into a sandbox if options or settings ask for one; the answer is its way out, if it has one."""
+    if options.sandbox is None and ground.settings.sandbox is None:
+        return None
+    from toolwright.runtime import sandboxing  # only for sessions that say something about it
+
+    config = sandboxing.sandbox_config(options, ground.settings.sandbox)
+    if config is None:
+        return None
+    surroundings = sandboxing.Surroundings(
+        workspace, ground.env, lambda: gate.rules, lambda: place_of(ground, workspace), lambda line: tell(options, line)
+    )
+    return await sandboxing.set_up_sandbox(config, surroundings)
+
+
+def place_of(ground: Ground, workspace: Workspace) -> Place:
+    return Place(workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES)
 
 
 def file_history(ground: Ground, session_id: str) -> FileHistory:
@@ -301,7 +324,7 @@ def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
 def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, asking: Asking) -> Gate:
     rules = shared_rules(tuple(options.allowed_tools), tuple(options.disallowed_tools), ground.settings.rules)
     changing = Changing(
-        place=lambda: Place(workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES),
+        place=lambda: place_of(ground, workspace),
         add_directory=workspace.add_directory,
         refuse_mode=lambda mode: refuse_mode(mode, ground),
         keep=lambda update: keep_update(update, ground),

@@ -26,7 +26,6 @@ from toolwright.types import (
 HOOK_EVENTS = tuple(dict.fromkeys((*get_args(HookEvent), *EVENTS)))
 
 REFUSED: dict[str, str] = {
-    "sandbox": "there is no sandbox in this version, and commands must not run unsandboxed when one was asked for",
     "session_store": "session stores are not supported in this version; transcripts are kept on disk",
     "plugins": "plugins are not supported in this version",
 }
@@ -173,7 +172,7 @@ def check_combinations(options: ClaudeAgentOptions) -> None:
 def check_not_supported(options: ClaudeAgentOptions) -> None:
     for name, reason in REFUSED.items():
         value = getattr(options, name)
-        if value and not (name == "sandbox" and not value.get("enabled")):
+        if value:
             raise OptionsError(f"{name}: {reason}")
     if options.permission_prompt_tool_name not in (None, "stdio"):
         raise OptionsError("permission_prompt_tool_name: only 'stdio' is supported in this version; use can_use_tool")

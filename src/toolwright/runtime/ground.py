@@ -64,7 +64,6 @@ def ground_of(options: ClaudeAgentOptions) -> Ground:
     real = ChainMap(options.env, os.environ)
     where, sources = whereabouts(cwd, real), sources_of(options)
     loaded = load(where, inline=options.settings, sources=sources, trusted=is_trusted_explicitly(options, real))
-    refuse_what_is_not_carried_out(loaded.settings)
     settings_rules(loaded.settings.rules)  # refuses rules that cannot work before anything is started
     env = ChainMap(options.env, dict(loaded.settings.env), os.environ)
     return Ground(cwd, loaded.settings, env, where, loaded.is_trusted, sources)
@@ -91,12 +90,6 @@ def sources_of(options: ClaudeAgentOptions) -> tuple[str, ...] | None:
 
 def is_trusted_explicitly(options: ClaudeAgentOptions, env: Mapping[str, str]) -> bool:
     return TRUST_FLAG in options.extra_args or env.get(TRUST_VARIABLE, "").lower() in ("1", "true")
-
-
-def refuse_what_is_not_carried_out(settings: Settings) -> None:
-    """A limit that somebody relies on is carried out or refused, never skipped."""
-    if settings.sandbox is not None and settings.sandbox.enabled:
-        raise OptionsError("settings: sandbox is not supported in this version and must not be ignored; remove it")
 
 
 # diagnostics

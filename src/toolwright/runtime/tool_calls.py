@@ -183,6 +183,8 @@ class ToolRunner:
             read_only=tool.read_only,
             is_mcp=tool.name.startswith("mcp__"),
             preapproved=tool.name in self.preapproved,
+            sandboxed=effects.sandboxed,
+            must_ask=effects.must_ask,
         )
 
     # execute

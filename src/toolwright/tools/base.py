@@ -40,6 +40,10 @@ class Effects:
     hosts: tuple[str, ...] = ()
     cwd: str | None = None
     """The folder that relative paths of `command` start from."""
+    sandboxed: bool = False
+    """Whether `command` runs in a sandbox that needs no permission."""
+    must_ask: bool = False
+    """Whether a person has to see this call, whatever the rules say."""
 
 
 @dataclass(frozen=True, slots=True)

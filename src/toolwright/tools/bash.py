@@ -45,6 +45,9 @@ class BashInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Do not wait: the result is an ID for BashOutput and KillShell; no timeout; you are told of its end"),
     ] = False
     cwd: Annotated[str, Meta(description="Folder to run in, for this call only")] = "."
+    dangerouslyDisableSandbox: Annotated[
+        bool, Meta(description="Run outside the sandbox, if there is one; a person is asked")
+    ] = False
 
 
 class Bash(BuiltinTool):
@@ -59,13 +62,19 @@ class Bash(BuiltinTool):
     timeout = None
 
     def effects(self, parsed: BashInput, workspace: Workspace) -> Effects:
-        return Effects(command=parsed.command, cwd=workspace.touched_paths(parsed.cwd)[0])
+        enclosure, enclosed = workspace.enclosure, _is_enclosed(parsed, workspace)
+        return Effects(
+            command=parsed.command,
+            cwd=workspace.touched_paths(parsed.cwd)[0],
+            sandboxed=enclosed and enclosure is not None and enclosure.terms.auto_allow,
+            must_ask=parsed.dangerouslyDisableSandbox and not enclosed and workspace.encloses(parsed.command),
+        )
 
     async def perform(self, parsed: BashInput, context: ToolContext) -> ToolOutput:
         workspace = context.workspace
         if "\0" in parsed.command:
             raise ToolFailure("The command holds a NUL character, which no command line can.")
-        notices = _return_home(workspace)
+        notices = [*_return_home(workspace), *_without_sandbox(workspace)]
         if parsed.run_in_background:
             return await _start(parsed, context, notices)
         milliseconds = min(parsed.timeout, LONGEST_TIMEOUT_MS)
@@ -74,18 +83,24 @@ class Bash(BuiltinTool):
         result = await _run(parsed, workspace, milliseconds / 1000)
         if parsed.cwd == ".":
             notices += _carry(result, workspace)
+        notices += _stopped_by_sandbox(parsed, result, workspace)
         return _output(parsed, result, notices, milliseconds)
 
 
 async def _run(parsed: BashInput, workspace: Workspace, timeout: float) -> CommandResult:
     with _in_words(parsed):
-        return await workspace.run_command(parsed.command, cwd=parsed.cwd, timeout=timeout)
+        unsandboxed = not _is_enclosed(parsed, workspace)
+        return await workspace.run_command(parsed.command, cwd=parsed.cwd, timeout=timeout, unsandboxed=unsandboxed)
 
 
 async def _start(parsed: BashInput, context: ToolContext, notices: list[str]) -> ToolOutput:
     with _in_words(parsed):
         shell = await context.workspace.start_command(
-            parsed.command, cwd=parsed.cwd, description=parsed.description, call=context.tool_use_id
+            parsed.command,
+            cwd=parsed.cwd,
+            description=parsed.description,
+            call=context.tool_use_id,
+            unsandboxed=not _is_enclosed(parsed, context.workspace),
         )
     lines = [
         f"Command running in background with ID: {shell.id}. Its output goes to {shell.log.path}.",
@@ -110,6 +125,21 @@ def _in_words(parsed: BashInput) -> Iterator[None]:
         raise ToolFailure(f"cwd is not a folder: {parsed.cwd}. Nothing was run.") from None
     except UnicodeEncodeError:
         raise ToolFailure("The command holds half of a surrogate pair, which no command line can.") from None
+
+
+def _is_enclosed(parsed: BashInput, workspace: Workspace) -> bool:
+    return workspace.encloses(parsed.command, disabled=parsed.dangerouslyDisableSandbox)
+
+
+def _without_sandbox(workspace: Workspace) -> list[str]:
+    return [] if workspace.unenclosed is None else [f"this ran WITHOUT a sandbox: {workspace.unenclosed}"]
+
+
+def _stopped_by_sandbox(parsed: BashInput, result: CommandResult, workspace: Workspace) -> list[str]:
+    if result.exit_code == 0 or workspace.enclosure is None or not _is_enclosed(parsed, workspace):
+        return []
+    notice = workspace.enclosure.notice(parsed.command, result.output.text)
+    return [] if notice is None else [notice]
 
 
 def _return_home(workspace: Workspace) -> list[str]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # loaded only for sessions that need them
     from toolwright.workspace.sandbox.enclosure import Enclosure
     from toolwright.workspace.sandbox.launch import Mechanism, PrivateFolder, WayOut
     from toolwright.workspace.sandbox.policy import SandboxRules
+    from toolwright.workspace.sandbox.terms import Terms
 
 T = TypeVar("T")
 
@@ -84,6 +85,7 @@ class Workspace:
         "home",
         "on_shell",
         "reads",
+        "unenclosed",
     )
 
     def __init__(
@@ -108,6 +110,8 @@ class Workspace:
         """Where files are kept as they were before a change, if they are to be."""
         self.enclosure: Enclosure | None = None
         """The sandbox of commands, if they have one; see `enclose`."""
+        self.unenclosed: str | None = None
+        """Why commands have no sandbox although one was asked for; said with every one of them."""
         self.on_shell: Callable[[BackgroundShell], None] | None = None
         """Told of each background command that has started or ended."""
         self._env = dict(env)
@@ -283,11 +287,24 @@ class Workspace:
 
     # commands
 
-    def enclose(self, mechanism: Mechanism, rules: Callable[[], SandboxRules], *, way_out: WayOut | None = None) -> None:
+    def enclose(
+        self,
+        mechanism: Mechanism,
+        rules: Callable[[], SandboxRules],
+        *,
+        way_out: WayOut | None = None,
+        terms: Terms | None = None,
+    ) -> None:
         """From now on, every command runs in a sandbox of `mechanism`, held to `rules`, unless it is said otherwise for it."""
         from toolwright.workspace.sandbox.enclosure import Enclosure
+        from toolwright.workspace.sandbox.terms import Terms
 
-        self.enclosure = Enclosure(mechanism, rules, private=self._private_folder, way_out=way_out)
+        private, said = self._private_folder, Terms() if terms is None else terms
+        self.enclosure = Enclosure(mechanism, rules, private=private, way_out=way_out, terms=said)
+
+    def encloses(self, command: str, *, disabled: bool = False) -> bool:
+        """Whether `command` would run in a sandbox; `disabled` is the call's own wish that it should not."""
+        return self.enclosure is not None and self.enclosure.terms.encloses(command, disabled=disabled)
 
     async def run_command(
         self,
@@ -411,6 +428,12 @@ class Workspace:
         if account is not None:
             environment |= {"USER": account.name, "LOGNAME": account.name, "HOME": account.home}
         return environment
+
+    @property
+    def account_ids(self) -> tuple[int, int] | None:
+        """User and group of commands, if they are not ours."""
+        account = self._child_account()
+        return None if account is None else (account.uid, account.gid)
 
     def move_to(self, directory: str) -> bool:
         """Make `directory` the current folder if it is inside the boundary; say whether it is."""

@@ -15,12 +15,14 @@ from toolwright.workspace.sandbox import stubs
 from toolwright.workspace.sandbox.launch import Inside, Launch, Mechanism, PrivateFolder, WayOut
 from toolwright.workspace.sandbox.policy import SandboxPolicy, SandboxRules
 from toolwright.workspace.sandbox.survey import survey
+from toolwright.workspace.sandbox.terms import Terms
+from toolwright.workspace.sandbox.violations import violation_notice
 
 
 class Enclosure:
     """`rules` is asked for at every command, since folders can be added; `private` makes the session's own folder."""
 
-    __slots__ = ("_private", "_rules", "mechanism", "way_out")
+    __slots__ = ("_private", "_rules", "mechanism", "terms", "way_out")
 
     def __init__(
         self,
@@ -29,8 +31,10 @@ class Enclosure:
         *,
         private: Callable[[], PrivateFolder],
         way_out: WayOut | None = None,
+        terms: Terms = Terms(),  # noqa: B008 — frozen
     ) -> None:
         self.mechanism = mechanism
+        self.terms = terms
         self.way_out = way_out
         """Where commands go whose network is `proxied`."""
         self._rules = rules
@@ -61,6 +65,11 @@ class Enclosure:
             return launch
         argv = tuple(self.way_out.entering(launch.argv))
         return Launch(argv, launch.environment | self.way_out.environment, (*launch.keep, *self.way_out.descriptors))
+
+    def notice(self, command: str, output: str) -> str | None:
+        """What to tell the model about a command that failed, if it looks as if the sandbox was why."""
+        writable = self._rules().roots
+        return violation_notice(command, output, mechanism=self.mechanism.name, writable=writable, ignored=self.terms.ignored)
 
     def for_command(self, directory: str, shown: Sequence[str] = ()) -> Enclosed:
         """A sandbox for one command in the folder `directory`."""

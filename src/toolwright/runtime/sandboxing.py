@@ -1,0 +1,186 @@
+"""Settings and permission rules → the sandbox of a session's commands. The rules are read anew for every command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from toolwright.permissions import Place, RuleSet
+from toolwright.permissions.patterns import split_anchor
+from toolwright.permissions.rules import Rule
+from toolwright.sessions import config_dir
+from toolwright.settings import SandboxConfig, sandbox_of
+from toolwright.settings.sandbox import merge_sandbox
+from toolwright.types import ClaudeAgentOptions, OptionsError
+
+if TYPE_CHECKING:  # the sandbox is loaded only for sessions that have one
+    from toolwright.workspace import Workspace
+    from toolwright.workspace.egress.domains import Ask
+    from toolwright.workspace.egress.session import Egress
+    from toolwright.workspace.sandbox.launch import Mechanism
+    from toolwright.workspace.sandbox.policy import PermissionPaths, SandboxRules
+
+_WILDCARDS = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the sandbox has to know of the session."""
+
+    workspace: Workspace
+    env: Mapping[str, str]
+    rules: Callable[[], RuleSet]
+    """The permission rules as they are now."""
+    place: Callable[[], Place]
+    tell: Callable[[str], None]
+    ask: Ask | None = None
+    """Asks whether a host may be reached that no rule names."""
+
+
+def sandbox_config(options: ClaudeAgentOptions, of_settings: SandboxConfig | None) -> SandboxConfig | None:
+    """What options and settings together say; None if no sandbox is wanted. Raises `OptionsError`."""
+    said = merge_sandbox(sandbox_of(options.sandbox) if options.sandbox else None, of_settings)
+    return said if said is not None and said.enabled else None
+
+
+async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress | None:
+    """Give the workspace its sandbox; the answer is its way out to allowed domains, to be closed with the session.
+
+    Raises `OptionsError` if there is no mechanism and the settings do not say that commands may run without.
+    """
+    from toolwright.workspace.sandbox.enclosure import register_folder, sweep_stubs
+    from toolwright.workspace.sandbox.errors import SandboxUnavailable
+    from toolwright.workspace.sandbox.mechanisms import choose
+    from toolwright.workspace.sandbox.terms import Terms
+
+    workspace, state_dir = around.workspace, str(config_dir(around.env))
+    sweep_stubs(state_dir)
+    weaker = bool(config.enable_weaker_nested_sandbox)
+    try:
+        mechanism = await anyio.to_thread.run_sync(
+            lambda: choose(register_folder(state_dir), forbidden=workspace.roots, weaker=weaker)
+        )
+    except SandboxUnavailable as error:
+        if config.fail_if_unavailable is not False:
+            raise OptionsError(f"sandbox: {error}") from None
+        workspace.unenclosed = str(error)
+        around.tell(f"toolwright: commands run WITHOUT a sandbox: {error}")
+        return None
+    if config.self_test:
+        await anyio.to_thread.run_sync(check_mechanism, mechanism)
+    way_out = way_out_of(config, around)
+    terms = Terms(
+        excluded=config.excluded_commands,
+        allows_exceptions=config.allow_unsandboxed_commands is not False,
+        auto_allow=config.auto_allow_bash is not False,
+        ignored=dict(config.ignore_violations),
+    )
+    workspace.enclose(mechanism, lambda: rules_of(config, around, state_dir), way_out=way_out, terms=terms)
+    return way_out
+
+
+def check_mechanism(mechanism: Mechanism) -> None:
+    """`selfTest`: the probes of `toolwright doctor`, before the first command. Raises `OptionsError`."""
+    from toolwright.workspace.sandbox.probes import run_probes
+
+    holes = [f"{each.title} ({each.detail})" for each in run_probes(mechanism) if each.failed]
+    if holes:
+        raise OptionsError(f"sandbox: the self-test failed, so no command is run. Not held: {'; '.join(holes)}")
+
+
+def rules_of(config: SandboxConfig, around: Surroundings, state_dir: str) -> SandboxRules:
+    """What commands may touch, as settings and permission rules are now."""
+    from toolwright.workspace.sandbox.policy import FilesystemWishes, NetworkWishes, sandbox_rules
+    from toolwright.workspace.sandbox.secret_places import secret_places
+
+    workspace, files, network = around.workspace, config.filesystem, config.network
+    home = around.env.get("HOME") or "/nonexistent"
+    state = os.path.realpath(state_dir)
+    files_of_secrets = [each.name for each in config.credentials if each.kind == "file"]
+    return sandbox_rules(
+        workspace.home,
+        [root for root in workspace.roots if root != workspace.home and not root.startswith(state + "/")],
+        home=home,
+        secrets=(*secret_places(home, around.env), state),
+        filesystem=FilesystemWishes(
+            files.allow_write, files.deny_write, (*files.deny_read, *files_of_secrets), files.allow_read, bool(files.disabled)
+        ),
+        network=NetworkWishes(
+            network.allowed_domains,
+            network.allow_unix_sockets,
+            bool(network.allow_all_unix_sockets),
+            has_proxy=wants_way_out(config, around),
+        ),
+        permissions=permission_paths(around.rules(), around.place()),
+        weaker=bool(config.enable_weaker_nested_sandbox),
+    )
+
+
+# permission rules
+
+
+def permission_paths(rules: RuleSet, place: Place) -> PermissionPaths:
+    """What the rules say about paths: deny rules as matchers, and whatever they name in full as paths."""
+    from toolwright.workspace.sandbox.policy import PermissionPaths, no_path
+
+    deny = rules.index("deny")
+    return PermissionPaths(
+        is_hidden=deny.reads.tester(place) if deny.reads else no_path,
+        is_frozen=deny.edits.tester(place) if deny.edits else no_path,
+        hidden=tuple(_named(rules, "deny", "Read", place)),
+        opened=tuple(_named(rules, "allow", "Edit", place)),
+    )
+
+
+def _named(rules: RuleSet, behavior: str, tool: str, place: Place) -> Iterator[str]:
+    for rule in rules.rules:
+        if rule.behavior == behavior and rule.tool == tool and rule.content is not None:
+            path = named_path(rule, place)
+            if path is not None:
+                yield path
+
+
+def named_path(rule: Rule, place: Place) -> str | None:
+    """The one path that a rule speaks of, with all below it; None if its pattern could mean several."""
+    anchor, pattern = split_anchor(rule.content or "")
+    start = {"root": "/", "home": place.home, "source": rule.base or place.cwd, "cwd": place.cwd}.get(anchor)
+    rest = pattern.removesuffix("/**").removesuffix("/*") if pattern.endswith("/**") else pattern
+    if start is None or _WILDCARDS & set(rest) or not rest.strip("/"):
+        return None
+    return os.path.normpath(os.path.join(start, rest.strip("/")))
+
+
+# the network
+
+
+def wants_way_out(config: SandboxConfig, around: Surroundings) -> bool:
+    network = config.network
+    may_ask = around.ask is not None and not network.strict_allowlist
+    return bool(network.allowed_domains or network.http_proxy_port or network.socks_proxy_port or may_ask)
+
+
+def way_out_of(config: SandboxConfig, around: Surroundings) -> Egress | None:
+    """The proxy for allowed domains; made here, started with the first command. Raises `OptionsError` for a bad domain."""
+    if not wants_way_out(config, around):
+        return None
+    from toolwright.workspace.egress.domains import DomainPolicy
+    from toolwright.workspace.egress.errors import BadDomainRule
+    from toolwright.workspace.egress.proxy import OwnProxies
+    from toolwright.workspace.egress.session import Egress, EgressOptions
+
+    network = config.network
+    try:
+        policy = DomainPolicy.parse(
+            network.allowed_domains,
+            network.denied_domains,
+            strict=bool(network.strict_allowlist),
+            asks_if_empty=around.ask is not None,
+        )
+    except BadDomainRule as error:
+        raise OptionsError(f"sandbox.network: {error}") from None
+    own = OwnProxies(network.http_proxy_port, network.socks_proxy_port)
+    return Egress(EgressOptions(policy, ask=around.ask, own=own, account=around.workspace.account_ids))

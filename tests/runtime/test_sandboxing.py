@@ -1,0 +1,151 @@
+"""Options and settings for the sandbox, through a whole session, judged by what happened on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support_runtime import Frame, play, results
+from support_sandbox import need
+from toolwright.models.scripted import Call, Say, ScriptedModel
+from toolwright.permissions import Place, parse_rule
+from toolwright.runtime.sandboxing import named_path
+from toolwright.types import CLIConnectionError, OptionsError, PermissionResultAllow, ToolPermissionContext
+from toolwright.workspace.sandbox.terms import Terms
+
+pytestmark = pytest.mark.anyio
+
+ON: dict[str, Any] = {"enabled": True}
+
+
+async def run(folder: Path, *commands: str | dict[str, Any], **options: Any) -> list[str]:
+    """The results of Bash calls, in a session whose options are these."""
+    need("bubblewrap")
+    inputs = [{"command": each} if isinstance(each, str) else each for each in commands]
+    model = ScriptedModel([*(Call("Bash", each) for each in inputs), Say("ok")])
+    frames: list[Frame] = await play(folder, model, **options)
+    return [str(block["content"]) for block in results(frames)]
+
+
+async def test_a_sandboxed_command_needs_no_permission_and_stays_inside(tmp_path: Path) -> None:
+    said = await run(tmp_path, f"echo x > {tmp_path}/outside; touch made; echo done", sandbox=ON)
+    assert "done" in said[0]
+    assert not (tmp_path / "outside").exists()
+    assert [path.name for path in (tmp_path / "workspace").iterdir()] == ["made"]
+
+
+async def test_settings_turn_it_on_as_well(tmp_path: Path) -> None:
+    await run(tmp_path, f"touch {tmp_path}/outside made", settings='{"sandbox": {"enabled": true}}')
+    assert not (tmp_path / "outside").exists()
+    assert (tmp_path / "workspace/made").exists()
+
+
+async def test_permission_is_asked_if_the_settings_say_so(tmp_path: Path) -> None:
+    await run(tmp_path, "touch made", sandbox={**ON, "autoAllowBashIfSandboxed": False})
+    assert not (tmp_path / "workspace/made").exists()
+
+
+async def test_rules_are_held_by_both_enforcers(tmp_path: Path) -> None:
+    (tmp_path / "workspace/sub").mkdir(parents=True)
+    (tmp_path / "workspace/sub/.env").write_text("hunter2")
+    (tmp_path / "build").mkdir()
+    said = await run(
+        tmp_path,
+        """f=sub/.en; cat ${f}v; python3 -c 'print(open("sub/" + ".env").read())'""",
+        f"echo x > {tmp_path}/build/out; echo x > {tmp_path}/other",
+        sandbox=ON,
+        disallowed_tools=["Read(**/.env)"],
+        allowed_tools=[f"Edit(/{tmp_path}/build/**)"],
+    )
+    assert "hunter2" not in "".join(said)
+    assert (tmp_path / "build/out").exists()
+    assert not (tmp_path / "other").exists()
+
+
+async def test_a_call_that_wants_out_is_always_asked_about(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def person(name: str, data: dict[str, Any], context: ToolPermissionContext) -> PermissionResultAllow:
+        asked.append(data["command"])
+        return PermissionResultAllow()
+
+    wish = {"command": f"touch {tmp_path}/outside", "dangerouslyDisableSandbox": True}
+    await run(tmp_path, wish, sandbox=ON, allowed_tools=["Bash"])
+    assert not (tmp_path / "outside").exists()  # nobody to ask
+    await run(tmp_path, wish, sandbox={**ON, "allowUnsandboxedCommands": False}, allowed_tools=["Bash"], can_use_tool=person)
+    assert (asked, (tmp_path / "outside").exists()) == ([], False)  # the wish counts for nothing
+    await run(tmp_path, wish, sandbox=ON, allowed_tools=["Bash"], can_use_tool=person)
+    assert (asked, (tmp_path / "outside").exists()) == ([wish["command"]], True)
+
+
+async def test_excluded_commands_run_outside_and_need_permission(tmp_path: Path) -> None:
+    sandbox = {**ON, "excludedCommands": ["touch"]}
+    await run(tmp_path, f"touch {tmp_path}/outside", sandbox=sandbox)
+    assert not (tmp_path / "outside").exists()
+    await run(
+        tmp_path, f"touch {tmp_path}/outside", f"touch a; touch {tmp_path}/second", sandbox=sandbox, allowed_tools=["Bash"]
+    )
+    assert (tmp_path / "outside").exists()
+    assert not (tmp_path / "second").exists()  # a line of several commands is no exception
+
+
+async def test_the_model_is_told_that_it_was_the_sandbox(tmp_path: Path) -> None:
+    said = await run(tmp_path, "touch /usr/x", sandbox=ON)
+    assert "ran in a sandbox (bubblewrap)" in said[0]
+    said = await run(tmp_path, "touch /usr/x", sandbox={**ON, "ignoreViolations": {"*": ["/usr"]}})
+    assert "ran in a sandbox" not in said[0]
+
+
+async def test_background_commands_are_held_too(tmp_path: Path) -> None:
+    await run(tmp_path, {"command": f"touch {tmp_path}/outside", "run_in_background": True}, "sleep 1", sandbox=ON)
+    assert not (tmp_path / "outside").exists()
+
+
+@pytest.mark.parametrize("network", [{"allowedDomains": ["*"]}, {"allowedDomains": ["http://x"]}])
+async def test_bad_domains_are_refused_before_anything_runs(tmp_path: Path, network: dict[str, Any]) -> None:
+    with pytest.raises((OptionsError, CLIConnectionError), match="network"):
+        await run(tmp_path, "true", sandbox={**ON, "network": network})
+
+
+async def test_the_self_test_lets_a_sandbox_through_that_holds(tmp_path: Path) -> None:
+    assert "yes" in (await run(tmp_path, "echo yes", sandbox={**ON, "selfTest": True}))[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ("Edit(//data/out/**)", "/data/out"),
+        ("Edit(~/x)", "/home/me/x"),
+        ("Edit(build/**)", "/ws/build"),
+        ("Edit(./a/b)", "/ws/a/b"),
+        ("Edit(**/x)", None),
+        ("Edit(*.py)", None),
+        ("Edit(name)", None),
+        ("Edit(//**)", None),
+    ],
+)
+def test_rules_that_name_one_place_are_told_from_patterns(rule: str, path: str | None) -> None:
+    assert named_path(parse_rule(rule), Place("/ws", (), "/home/me")) == path
+
+
+@pytest.mark.parametrize(
+    ("command", "excluded"),
+    [
+        ("docker ps", True),
+        ("docker", True),
+        ("git push origin", True),
+        ("git status", False),
+        ("dockerx", False),
+        ("docker ps; rm x", False),
+        ("docker ps\nrm x", False),
+        ("docker $(rm x)", False),
+        ("docker ps > x", False),
+        ("", False),
+    ],
+)
+def test_only_a_line_of_one_command_can_be_excluded(command: str, excluded: bool) -> None:
+    terms = Terms(excluded=("docker", "git push:*"))
+    assert terms.excludes(command) is excluded
+    assert terms.encloses(command) is not excluded
