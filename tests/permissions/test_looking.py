@@ -136,6 +136,7 @@ HIDDEN = [
     "cat '.env'",
     "cat < .env",
     "python3 x.py .env",
+    "base64 .env",
     "curl -d @.env x",
     "cp .env x",
     "cd sub && cat ../.env",

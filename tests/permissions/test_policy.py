@@ -145,6 +145,8 @@ CALLS = [
     bash("npm run build"),
     bash("npm run build && rm -r x"),
     bash('echo "$(rm x)"'),
+    bash("cd src && cat a.py > b"),
+    bash("timeout 5 npm run build; grep -r x ."),
     mcp("mcp__calc__add", a=1),
     Call("WebFetch", {"url": "https://example.com/x"}, hosts=("example.com",), read_only=True),
     FUNCTION,
@@ -158,6 +160,9 @@ RULES = [
         "Bash(npm run build)",
         "Bash(npm:*)",
         "Bash(rm *)",
+        "Bash(cat *)",
+        "Bash(timeout 5 npm run:*)",
+        "Edit(src/**)",
         "WebFetch(domain:example.com)",
     ),
 ]

@@ -184,7 +184,16 @@ def reaching(words: Sequence[Word]) -> Word | None:
         return command
     if command.text == "config" and looking(words)[0] is None:
         return command
-    return next((word for word in words[1:] if _reaches(command.text, word)), None)
+    before = words[0]
+    for word in words[1:]:
+        if _reaches(command.text, word) or (word.may_be_option and not (word.one and before.plain in _MESSAGES)):
+            return word
+        before = word
+    return None
+
+
+_MESSAGES = frozenset(("-m", "-am", "--message", "--"))
+"""After these comes a text, whatever it looks like."""
 
 
 def _reaches(command: str, word: Word) -> bool:

@@ -91,11 +91,9 @@ def arguments(words: Sequence[Word], known: Spec) -> Arguments:
 
 
 def _may_be_option(word: Word, known: Spec) -> bool:
-    first = word.text[:1]
-    if first == "-":
+    if word.text.startswith("-"):
         return word.text != "-"
-    expands_first = first == UNKNOWN or (word.glob and first in "*?[")
-    return (expands_first or not word.one) and not known.careless
+    return word.may_be_option and not known.careless
 
 
 def _is_number(text: str, known: Spec) -> bool:

@@ -156,7 +156,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 def _matches(word: Word, options: tuple[str, ...]) -> bool:
     """Long options also when they are cut short (`--to-com`), short ones also within a bundle (`-cIx`)."""
     text = word.text
-    if word.text.startswith(UNKNOWN) or not word.one:
+    if word.may_be_option:
         return True
     if text.startswith("--"):
         name = text.partition("=")[0]
@@ -182,6 +182,8 @@ def _own_options(rest: Sequence[Word]) -> Word | None:
     for word in rest:
         if word.text == "--":
             return None
+        if word.may_be_option:
+            return word
         if word.text.startswith("-") and not (word.known and _KNOWN_TO_NPM.fullmatch(word.text)):
             return word
     return None

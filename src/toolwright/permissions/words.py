@@ -36,6 +36,11 @@ class Word:
     def plain(self) -> str | None:
         return self.text if self.known else None
 
+    @property
+    def may_be_option(self) -> bool:
+        """Whether what is not known of it may turn out to be an option, or several."""
+        return not self.one or self.text.startswith(UNKNOWN) or (self.glob and self.text[:1] in "*?[")
+
 
 NO_WORD = Word(UNKNOWN, one=False)
 
