@@ -98,6 +98,17 @@ async def test_the_model_is_told_that_it_was_the_sandbox(tmp_path: Path) -> None
     assert "ran in a sandbox" not in said[0]
 
 
+async def test_credentials_are_kept_from_commands(tmp_path: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace/key").write_text("hunter2")
+    credentials = {"files": [{"path": "./key", "mode": "deny"}], "envVars": [{"name": "MY_KEY", "mode": "deny"}]}
+    said = await run(
+        tmp_path, "cat key; env", sandbox={**ON, "credentials": credentials}, env={"MY_KEY": "hunter2", "OTHER": "x"}
+    )
+    assert "hunter2" not in said[0]
+    assert "OTHER=x" in said[0]
+
+
 async def test_background_commands_are_held_too(tmp_path: Path) -> None:
     await run(tmp_path, {"command": f"touch {tmp_path}/outside", "run_in_background": True}, "sleep 1", sandbox=ON)
     assert not (tmp_path / "outside").exists()

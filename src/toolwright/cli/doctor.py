@@ -35,7 +35,7 @@ missing for a better one.
 
 Exit code: 0 if commands can be sandboxed here and everything promised held, else 1.
 """
-_PROGRAMS = (("nsenter", "util-linux", "commands that may reach some hosts (sandbox.network.allowedDomains)"),)
+_PROGRAMS = (("nsenter", "util-linux", "commands with allowed domains"),)
 _PROGRAM_FOLDERS = "/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 
 

@@ -57,6 +57,8 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
     from toolwright.workspace.sandbox.mechanisms import choose
     from toolwright.workspace.sandbox.terms import Terms
 
+    if config.network.allow_managed_domains_only:
+        raise OptionsError("sandbox.network.allowManagedDomainsOnly is not supported in this version and must not be ignored")
     workspace, state_dir = around.workspace, str(config_dir(around.env))
     sweep_stubs(state_dir)
     weaker = bool(config.enable_weaker_nested_sandbox)
@@ -78,6 +80,7 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
         allows_exceptions=config.allow_unsandboxed_commands is not False,
         auto_allow=config.auto_allow_bash is not False,
         ignored=dict(config.ignore_violations),
+        withheld=frozenset(each.name for each in config.credentials if each.kind == "variable"),
     )
     workspace.enclose(mechanism, lambda: rules_of(config, around, state_dir), way_out=way_out, terms=terms)
     return way_out

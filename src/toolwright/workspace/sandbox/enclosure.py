@@ -54,7 +54,8 @@ class Enclosure:
         Looks through folders: call it in a thread. Raises `SandboxRefused` or `SandboxUnavailable`; nothing is started then.
         """
         with ExitStack() as stack:
-            inside = Inside(argv, directory, environment)
+            given = {name: value for name, value in environment.items() if name not in self.terms.withheld}
+            inside = Inside(argv, directory, given)
             policy = self.policy(shown)
             launch = self.mechanism.launch(policy, inside, private=self._private(), stack=stack)
             yield self._with_network(launch) if policy.network == "proxied" else launch

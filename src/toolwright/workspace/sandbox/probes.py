@@ -93,7 +93,7 @@ def _stage_folder() -> str:
 
 PROBES: tuple[Probe, ...] = (
     Probe("write-outside", "Files outside the workspace cannot be made", files.write_outside),
-    Probe("change-outside", "Files outside the workspace cannot be changed, emptied, moved or removed", files.change_outside),
+    Probe("change-outside", "Files outside the workspace cannot be changed, moved or removed", files.change_outside),
     Probe("hard-link", "A hard link does not open a file outside", files.hard_link),
     Probe("planted-link", "A symbolic link does not lead out", files.planted_link),
     Probe("temporary", "/tmp, /var/tmp and /dev/shm are not the host's", files.temporary),

@@ -23,6 +23,9 @@ class Terms:
     ignored: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Violations that are not told, by command (`ignoreViolations`)."""
 
+    withheld: frozenset[str] = frozenset()
+    """Variables that commands in the sandbox do not get, whoever set them (`credentials`)."""
+
     def excludes(self, command: str) -> bool:
         words = command.split()
         if not words or not _PLAIN.fullmatch(command.strip()):
