@@ -394,7 +394,9 @@ async def test_a_guard_that_cannot_be_reached_or_stays_silent_denies(tmp_path: P
 
 
 async def test_every_moment_of_a_conversation_has_its_event(tmp_path: Path) -> None:
-    record = "cat >> events; echo >> events"
+    told = tmp_path / "told"
+    told.mkdir()
+    record = 'cat > "$CLAUDE_PROJECT_DIR/../told/$$"'
     names = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"]
     names += ["PostToolBatch", "Stop", "CwdChanged", "PermissionDenied", "PermissionRequest", "Notification"]
     settings = json.dumps({"hooks": {name: [{"hooks": [{"type": "command", "command": record}]}] for name in names}})
@@ -405,13 +407,11 @@ async def test_every_moment_of_a_conversation_has_its_event(tmp_path: Path) -> N
         Call("Read", {"file_path": "secret"}),
         WRITE,
     ]
-    asked = anyio.Event()
 
     async def yes(name: str, tool_input: dict[str, Any], context: Any) -> PermissionResultAllow:
         with anyio.fail_after(30):
-            while "Notification" not in (workspace(tmp_path) / "events").read_text():
+            while not any('"Notification"' in path.read_text() for path in told.iterdir()):
                 await anyio.sleep(0.01)
-        asked.set()
         return PermissionResultAllow()
 
     await play(
@@ -423,13 +423,7 @@ async def test_every_moment_of_a_conversation_has_its_event(tmp_path: Path) -> N
         disallowed_tools=["Read(secret)"],
         can_use_tool=yes,
     )
-    lines = [
-        json.loads(line)
-        for path in (workspace(tmp_path) / "events", workspace(tmp_path) / "sub" / "events")
-        if path.exists()
-        for line in path.read_text().splitlines()
-        if line
-    ]
+    lines = [json.loads(path.read_text()) for path in told.iterdir()]
     by_name = {line["hook_event_name"]: line for line in lines}
     assert set(by_name) == set(names)
     assert by_name["PermissionDenied"]["tool_name"] == "Read"
