@@ -12,7 +12,7 @@ import pytest
 from support_mcp import PATIENCE, around, entry, eventually, is_alive, server_for, text_of
 from toolwright.mcp.external import Audience, Timing
 from toolwright.mcp.links import LinkError
-from toolwright.mcp.questions import Answering
+from toolwright.mcp.questions import MOST_QUESTIONS, Answering, Questions, Refusal
 from toolwright.mcp.rpc import ToolServerError
 from toolwright.mcp.stdio import environment_for, find_program
 
@@ -271,3 +271,39 @@ async def test_closing_while_connecting_leaves_no_process(tmp_path: Path) -> Non
         server.start()
         await eventually(lambda: marker.exists() and bool(marker.read_text()))
     assert not is_alive(int(marker.read_text()))
+
+
+async def test_a_server_may_not_ask_a_person_without_end(tmp_path: Path) -> None:
+    asked = []
+
+    async def elicit(server_name: str, params: dict[str, Any]) -> dict[str, Any]:
+        asked.append(params)
+        return {"action": "cancel"}
+
+    questions = Questions("test", Answering(elicit=elicit))
+    for _ in range(MOST_QUESTIONS):
+        assert await questions.answer("elicitation/create", {"message": "Again?"}) == {"action": "cancel"}
+    with pytest.raises(Refusal, match="may not ask again"):
+        await questions.answer("elicitation/create", {"message": "Again?"})
+    assert len(asked) == MOST_QUESTIONS
+
+
+async def test_a_url_is_given_to_the_person_and_never_opened_by_us() -> None:
+    asked = []
+
+    async def elicit(server_name: str, params: dict[str, Any]) -> dict[str, Any]:
+        asked.append(params["url"])
+        return {"action": "accept", "content": {"made": "up"}}
+
+    questions = Questions("test", Answering(elicit=elicit))
+    params = {"mode": "url", "message": "Log in", "url": "javascript:alert(1)", "elicitationId": "1"}
+    assert await questions.answer("elicitation/create", params) == {"action": "accept"}
+    assert asked == ["javascript:alert(1)"]
+
+
+async def test_any_other_request_can_be_made(tmp_path: Path) -> None:
+    async with server_for(tmp_path, entry()) as server:
+        assert "tools" in await server.request("tools/list", {})
+    async with server_for(tmp_path, entry("exit", "1")) as server:
+        with pytest.raises(ToolServerError, match="no such database"):
+            await server.request("resources/list", {})

@@ -171,7 +171,7 @@ class ExternalServer:
 
     async def _connect(self) -> None:
         self._set("pending")
-        self._stale = False
+        self._stale, self._log_lines = False, 0
         client: McpClient | None = None
         try:
             with anyio.fail_after(self._timing.connect):

@@ -287,14 +287,15 @@ shared_function_tools = lru_cache(maxsize=64)(function_tools)
 def server_ground(
     options: ClaudeAgentOptions, ground: Ground, host: Host, *, workspace: Workspace, session: LocalSession
 ) -> ServerGround:
-    """What external tool servers get of this session."""
+    """What external tool servers get of this session: its folders as they are now, without the scratch folder it may have later."""
+    roots = workspace.roots
     around = Surroundings(
         workspace.home,
         ground.env,
         workspace.child_environment,
-        lambda: workspace.roots,
+        lambda: roots,
         account=account_of(options.user),
-        answering=answering_of(host.can_use_tool, session.waiting_for_person, lambda: workspace.roots),
+        answering=answering_of(host.can_use_tool, session.waiting_for_person, lambda: roots),
         timing=timing_of(ground.env),
     )
 
