@@ -265,6 +265,8 @@ def test_an_unknown_word_is_no_doubt_where_the_rule_could_not_mean_it() -> None:
         ("npm test:*", "npm test -- $X", "allow"),
         ("git rebase:*", "git rebase -ix y main", "ask"),
         ("timeout 60:*", "timeout 60 npm x", "ask"),
+        ("timeout 60:*", "timeout 60 npm 'x y'", "ask"),
+        ("A=1 npm:*", "A=1 npm 'x y'", "ask"),
         ("sudo systemctl restart:*", "sudo systemctl restart x", "allow"),
         ("sudo -u:*", "sudo -u x y", "ask"),
         ("cp:*", "cp a b", "allow"),
