@@ -111,7 +111,8 @@ class McpClient:
         self._introduced(result, info, str(spoken))
         await self._link.ready(str(spoken), listen=False)
         await self._link.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        await self._link.ready(str(spoken), listen=self._may_speak())
+        asks = "elicitation" in self._capabilities or "sampling" in self._capabilities  # some ask beside the call's own stream
+        await self._link.ready(str(spoken), listen=self._may_speak() or asks)
 
     async def _discover(self) -> None:
         self.introduction.protocol_version = STATELESS

@@ -31,6 +31,7 @@ _MOST_RESUMPTIONS = 10
 _RETRY_SECONDS = 1.0
 _LONGEST_RETRY = 30.0
 _CLOSE_SECONDS = 2.0
+_LISTEN_SECONDS = 0.5
 _PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _WRAPPED = re.compile(r"=\?base64\?.*\?=")
 
@@ -44,6 +45,8 @@ class StreamableHttpLink:
         self._session_id: str | None = None
         self._version: str | None = None
         self._listener: OwnedTask | None = None
+        self._heard = anyio.Event()
+        """Set when the server has answered the request for its own messages."""
 
     @property
     def door(self) -> HttpDoor:
@@ -78,6 +81,8 @@ class StreamableHttpLink:
         self._version = protocol_version
         if listen and protocol_version != STATELESS_VERSION and self._listener is None:
             self._listener = spawn(self._listen, name="mcp server messages")
+            with anyio.move_on_after(_LISTEN_SECONDS):  # some servers lose what they say before the stream stands
+                await self._heard.wait()
 
     async def close(self) -> None:
         listener, self._listener = self._listener, None
@@ -159,6 +164,7 @@ class StreamableHttpLink:
         while True:
             with suppress(LinkError):
                 async with self._door.request("GET", self._stream_headers(stream.last_id if stream else "")) as answer:
+                    self._heard.set()
                     if answer.status != 200 or _media_type(answer) != "text/event-stream":
                         if answer.status < 500:
                             return  # it has no such stream (405), or no such session: the next request will tell
