@@ -21,7 +21,7 @@ PATTERN_FIELDS = frozenset({"pattern", "glob", "exclude", "ignore"})
 OTHER_FIELDS = frozenset(
     {
         *("content", "encoding", "old_string", "new_string", "edits", "pages", "type", "output_mode", "command", "description"),
-        *("cell_id", "cell_type", "edit_mode", "new_source", "bash_id", "shell_id", "filter"),
+        *("cell_id", "cell_type", "edit_mode", "new_source", "bash_id", "shell_id", "filter", "todos"),
     }
 )
 """Fields of text that name nothing on a disk."""
@@ -45,6 +45,7 @@ INPUTS: dict[str, dict[str, Any]] = {
     "Bash": {"command": "cat ./* ../*/*; ls . ..; echo planted > planted"},
     "BashOutput": {},
     "KillShell": {},
+    "TodoWrite": {},
 }
 """What else a call needs beside its path, chosen to do as much harm as it can."""
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 WRITE = Call("Write", {"file_path": "note.txt", "content": "hello"})
 EVERY_TOOL = [
     *("Read", "Write", "Edit", "MultiEdit", "NotebookRead", "NotebookEdit", "LS", "Glob", "Grep"),
-    *("Bash", "BashOutput", "KillShell"),
+    *("Bash", "BashOutput", "KillShell", "TodoWrite"),
 ]
 
 

@@ -13,11 +13,11 @@ from support_tools import TOOLS, call, make_workspace
 from toolwright.models.messages_request import request_body
 from toolwright.models.scripted import Say, ScriptedModel
 from toolwright.tools.base import InvalidInput
-from toolwright.tools.registry import builtin_tools, canonical_name
+from toolwright.tools.registry import builtin_tools, canonical_name, tools_with_a_person
 
 
 def test_the_tools_are_shared_and_small() -> None:
-    names = "Read Write Edit MultiEdit NotebookRead NotebookEdit LS Glob Grep Bash BashOutput KillShell"
+    names = "Read Write Edit MultiEdit NotebookRead NotebookEdit LS Glob Grep Bash BashOutput KillShell TodoWrite"
     assert " ".join(tool.name for tool in builtin_tools()) == names
     assert builtin_tools() is builtin_tools()
     read_only = "Read NotebookRead LS Glob Grep BashOutput"
@@ -33,7 +33,7 @@ async def test_the_first_request_of_a_default_session_stays_small(tmp_path: Path
 
 
 def test_every_schema_is_one_closed_object_with_described_fields() -> None:
-    for tool in builtin_tools():
+    for tool in (*builtin_tools(), *tools_with_a_person()):
         schema = tool.input_schema
         assert schema["type"] == "object"
         assert schema["additionalProperties"] is False
@@ -106,7 +106,7 @@ def test_every_path_in_every_tool_goes_through_the_boundary(
         (base / "ws-evil/s").write_text("SECRET")
         make_workspace(base)
         (base / "ws/out").symlink_to(base / "ws-evil")
-    tool = data.draw(st.sampled_from(sorted(TOOLS)))
+    tool = data.draw(st.sampled_from(sorted(set(TOOLS) - {"TodoWrite"})))
     path = data.draw(PATHS)
     inputs: dict[str, dict[str, Any]] = {
         "Read": {"file_path": path},

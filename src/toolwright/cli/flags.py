@@ -80,6 +80,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("disallowed-tools", "rules", TOOLS, "Tool rules whose calls are denied, e.g. 'Bash(rm:*)'", "rules"),
     Flag("permission-mode", "text", TOOLS, ", ".join(PERMISSION_MODES), "mode", choices=PERMISSION_MODES),
     Flag("dangerously-skip-permissions", "switch", TOOLS, "The same as --permission-mode bypassPermissions"),
+    Flag("allow-dangerously-skip-permissions", "switch", TOOLS, "Let the running session be switched to bypassPermissions"),
     Flag("mcp-config", "each", TOOLS, "MCP servers: a JSON file or JSON text (repeatable)", "json"),
     Flag("strict-mcp-config", "switch", TOOLS, "Only the servers of --mcp-config"),
     Flag("agents", "json", TOOLS, "Subagents by name: {description, prompt, tools, …}", "json"),

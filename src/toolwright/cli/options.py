@@ -39,7 +39,10 @@ _SAME = {
 }
 """Flags whose value is the option's value."""
 
-_WITHOUT_FIELD = ("replay-user-messages", "session-mirror", "rewind-files", "trust-workspace")
+_WITHOUT_FIELD = (
+    *("replay-user-messages", "session-mirror", "rewind-files", "trust-workspace"),
+    "allow-dangerously-skip-permissions",
+)
 
 _SETTING_SOURCES = ("user", "project", "local")
 

@@ -90,6 +90,8 @@ class Place:
     roots: tuple[str, ...] = ()
     home: str | None = None
     files: Files = UNKNOWN_FILES
+    own: tuple[str, ...] = ()
+    """Folders that hold the session's own settings and whom they trust, whatever they are called."""
 
     def root_of(self, path: str) -> str | None:
         """The folder of the session that holds the normal `path`, or None when it lies outside all of them."""

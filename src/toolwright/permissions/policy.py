@@ -28,7 +28,7 @@ from .rules import NAMED_FIELD, Rule
 from .ruleset import RuleIndex, RuleSet
 from .shell_policy import CommandJudge, Obstacle
 
-ReasonType: TypeAlias = Literal["rule", "mode", "workingDir", "safetyCheck", "preapproved", "other"]
+ReasonType: TypeAlias = Literal["rule", "mode", "workingDir", "safetyCheck", "preapproved", "hook", "other"]
 _Verdict: TypeAlias = Literal["matches", "differs", "unclear"]
 
 

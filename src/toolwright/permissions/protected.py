@@ -15,12 +15,18 @@ from .calls import Place
 def is_protected(path: str, place: Place) -> bool:
     """Whether writing to the normal, absolute `path` has to be seen by a person."""
     root = place.root_of(path)
+    if any(_is_in(path, own) and not (root is not None and _is_in(root, own)) for own in place.own):
+        return True
     # What lies above the session's own folder says nothing about the files in it.
     inside = path if root is None else path[len(root) :]
     parts = [_plain(part) for part in inside.split("/") if part]
     if not parts:
         return False
     return _is_protected_file(parts[-1]) or _in_protected_folder(_without_open_folders("/".join(parts)))
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
 
 
 def _plain(part: str) -> str:

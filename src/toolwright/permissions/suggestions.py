@@ -1,26 +1,39 @@
 """What a person may answer besides yes and no: updates that would let calls like this one pass from now on.
 
 A suggestion never reaches further than it reads: a command with a `*` in it gets no rule, because in a rule the `*` would
-mean any text.
+mean any text. What would not stop the question is not offered: each is tried against the policy itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from posixpath import dirname
 
-from toolwright.types import PermissionMode, PermissionRuleValue, PermissionUpdate
+from toolwright.types import OptionsError, PermissionMode, PermissionRuleValue, PermissionUpdate
 
 from .calls import Call, Place, normal_path
+from .policy import decide, judge_of
 from .protected import is_protected
+from .ruleset import RuleSet
+
+NO_RULES = RuleSet()
+
+RUNS_TASKS = frozenset(
+    {
+        *("npm run", "pnpm run", "yarn run", "bun run", "cargo build", "cargo check", "cargo test", "cargo clippy", "go build"),
+        *("go test", "go vet", "make", "just", "pytest", "npm test", "yarn test", "pnpm test", "mvn test", "gradle test"),
+    }
+)
+"""Commands that run what the project itself has named: whoever allows one of its tasks often means all of them."""
 
 
-def suggestions(call: Call, *, mode: PermissionMode, place: Place) -> list[PermissionUpdate]:
+def suggestions(call: Call, *, rules: RuleSet = NO_RULES, mode: PermissionMode, place: Place) -> list[PermissionUpdate]:
     """The updates to offer with a permission question about `call`; none for a call that must always be asked about."""
     if call.must_ask:
         return []
     if call.command is not None:
-        return _for_command(call.name, call.command) + _for_writes(call, mode, place)
+        return _for_command(call, rules, mode, place)
     if call.writes:
         return _for_writes(call, mode, place)
     if call.reads and not call.is_mcp:
@@ -30,16 +43,54 @@ def suggestions(call: Call, *, mode: PermissionMode, place: Place) -> list[Permi
     return [_rules([PermissionRuleValue(call.name)])]
 
 
-def _for_command(tool: str, command: str) -> list[PermissionUpdate]:
-    exact = command and "*" not in command and not any(character < " " for character in command)
-    return [_rules([_rule(tool, command)])] if exact and tool == "Bash" else []
+def _for_command(call: Call, rules: RuleSet, mode: PermissionMode, place: Place) -> list[PermissionUpdate]:
+    """The command itself, the tasks of its kind, and, if all it does is edit files, the folder and mode for that."""
+    named = [_rules([_rule(call.name, content)]) for content in _contents(call)]
+    helping = [update for update in named if _helps(update, call, rules, mode, place)]
+    return helping + _for_edits(call, rules, mode, place)
+
+
+def _contents(call: Call) -> list[str]:
+    command = call.command or ""
+    if call.name != "Bash" or not command or "*" in command or any(character < " " for character in command):
+        return []
+    words = command.split()
+    task = next((start for start in (" ".join(words[:2]), words[0]) if start in RUNS_TASKS), None) if words else None
+    return [command, f"{task} *"] if task is not None and words != task.split() else [command]
+
+
+def _helps(update: PermissionUpdate, call: Call, rules: RuleSet, mode: PermissionMode, place: Place) -> bool:
+    try:
+        wider = rules.with_update(update)
+    except OptionsError:  # a command that cannot be written as a rule
+        return False
+    return decide(call, rules=wider, mode=mode, place=place).behavior == "allow"
+
+
+def _for_edits(call: Call, rules: RuleSet, mode: PermissionMode, place: Place) -> list[PermissionUpdate]:
+    judge = judge_of(call, place)
+    if judge is None or mode == "plan":
+        return []
+    writes = [path for part in judge.line.parts for path in judge.touched(part)[1] if path.startswith("/")]
+    outside = _folders_outside(writes, place)
+    with_folders = replace(place, roots=(*place.roots, *outside))
+    if not writes or decide(call, rules=rules, mode="acceptEdits", place=with_folders).behavior != "allow":
+        return []
+    return _to_accept_edits(outside, mode)
 
 
 def _for_writes(call: Call, mode: PermissionMode, place: Place) -> list[PermissionUpdate]:
     paths = [normal_path(path) for path in call.writes]
-    if not paths or any(path is None or is_protected(path, place) for path in paths):
+    if any(path is None or is_protected(path, place) for path in paths):
         return []
-    outside = sorted({dirname(path) for path in paths if path and place.root_of(path) is None} - {"/"})
+    return _to_accept_edits(_folders_outside([path for path in paths if path], place), mode)
+
+
+def _folders_outside(paths: list[str], place: Place) -> list[str]:
+    return sorted({dirname(path) for path in paths if place.root_of(path) is None} - {"/"})
+
+
+def _to_accept_edits(outside: list[str], mode: PermissionMode) -> list[PermissionUpdate]:
     updates = [PermissionUpdate(type="addDirectories", directories=outside, destination="session")] if outside else []
     if mode != "acceptEdits":
         updates.append(PermissionUpdate(type="setMode", mode="acceptEdits", destination="session"))

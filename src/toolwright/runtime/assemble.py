@@ -15,16 +15,20 @@ from toolwright.mcp.server import InProcessServer
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
 from toolwright.permissions import Place, RuleSet
+from toolwright.protocol import frames
 from toolwright.runtime import checks
+from toolwright.runtime.asking import Asking
 from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.conversation import Conversation, Sampling
-from toolwright.runtime.gate import Asking, Changing, Gate
+from toolwright.runtime.gate import Changing, Gate, no_judge
 from toolwright.runtime.ground import Ground, Remembering, ground_of, keep_update, notes_on, settings_rules
 from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.host import host_of
+from toolwright.runtime.judging import ModelJudge, small_model
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
 from toolwright.runtime.machine_files import MACHINE_FILES
+from toolwright.runtime.planning import PlanNews
 from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.seams import Host
 from toolwright.runtime.served_tools import ServedToolAdapter
@@ -46,10 +50,12 @@ from toolwright.runtime.tool_servers import (
     waits_for_servers,
 )
 from toolwright.runtime.toolbox import Toolbox
+from toolwright.runtime.turn import prompt_text
 from toolwright.sessions import config_dir
 from toolwright.settings import SourcedRule
 from toolwright.tools.base import Tool
-from toolwright.tools.registry import OF_OWN_SHELLS, builtin_tools, canonical_name
+from toolwright.tools.registry import OF_OWN_SHELLS, OF_THE_SESSION, builtin_tools, canonical_name, tools_with_a_person
+from toolwright.tools.standing import Standing, Todo
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
@@ -59,6 +65,7 @@ if TYPE_CHECKING:
 
 MOST_RETRIES = 15
 REPLAY_FLAG = "replay-user-messages"
+BYPASS_FLAG = "allow-dangerously-skip-permissions"
 
 
 def open_session(options: ClaudeAgentOptions, *, host: Host | None = None, tells_state: bool = False) -> LocalSession:
@@ -82,29 +89,36 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         workspace.history = file_history(ground, beginning.session_id)
     workspace.reads.restore(beginning.files_seen)
     functions, structured = own_functions(options), structured_output(options)
-    builtins, extra = chosen_builtins(options), (*functions, *([structured] if structured else []))
+    builtins, extra = chosen_builtins(options, can_ask=can_converse(host)), (*functions, *([structured] if structured else []))
     of_servers = server_ground(options, ground, host, workspace=workspace, session=session)
     servers = {**host.tool_servers, **external_servers(options, of_servers)}
     toolbox = Toolbox((*builtins, *extra), servers, patience=first_turn_patience(ground.env))
     scene = scene_of(options, beginning, workspace=workspace, session=session)
     of_settings = settings_hooks_of(ground, workspace, toolbox)
     hooks = hooks_of(options, host, session, scene=scene, of_settings=of_settings)
-    gate = gate_of(options, ground, workspace=workspace, asking=Asking(host.can_use_tool, hooks, session.waiting_for_person))
+    ledger, asking = Ledger(ground.env), Asking(host.can_use_tool, hooks, session.waiting_for_person)
+    judge = judge_of(ground, session, ledger, session_id=beginning.session_id)
+    tell_mode = mode_teller(session, beginning.session_id)
+    gate = gate_of(options, ground, workspace=workspace, asking=asking, judge=judge, tell_mode=tell_mode)
     way_out = await sandbox_for(options, ground, workspace=workspace, gate=gate)
-    preapproved = frozenset(tool.name for tool in extra) | OF_OWN_SHELLS
+    preapproved = frozenset(tool.name for tool in extra) | OF_OWN_SHELLS | OF_THE_SESSION
     choose_models = model_chooser(options, ground)
     background = BackgroundTasks(workspace, beginning.session_id, send=session.put_now, wake=session.wake)
     hooks.background_tasks = background.summaries
     remembering = remembering_of(options, ground, gate)
+    planning = PlanNews(lambda: gate.mode, can_exit="ExitPlanMode" in toolbox.tools)
+    runner = ToolRunner(toolbox, gate, hooks, workspace, beginning.session_id, preapproved)
+    runner.longest_served = output_limit(ground.env)
+    runner.standing = Standing(gate, todos_changed=todo_teller(session, beginning.session_id))
     conversation = Conversation(
         beginning.session_id,
         choose_models(options.model),
         toolbox,
-        ToolRunner(toolbox, gate, hooks, workspace, beginning.session_id, preapproved, longest_served=output_limit(ground.env)),
+        runner,
         system_prompt(options.system_prompt, cwd=workspace.home, has_files=bool(builtins)),
         hooks,
         beginning.journal,
-        Ledger(ground.env),
+        ledger,
         session.emit,
         limits=Limits(options.max_turns, options.max_budget_usd),
         sampling=sampling(options, ground.env),
@@ -115,7 +129,11 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         history=beginning.history,
         used_ids=beginning.used_ids,
         deferred=beginning.deferred,
-        take_news=lambda: [*background.take_news(), *remembering.below(workspace.reads.take_folders())],
+        take_news=lambda: [
+            *background.take_news(),
+            *remembering.below(workspace.reads.take_folders()),
+            *planning.take(),
+        ],
     )
 
     await connect(toolbox, ground)  # last: whatever is wrong with the options has been said before a server starts
@@ -127,6 +145,8 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         if way_out is not None:
             await way_out.close()
         await conversation.release_models()
+        if judge is not None:
+            await judge.aclose()
 
     return Parts(
         conversation,
@@ -180,7 +200,15 @@ async def sandbox_for(options: ClaudeAgentOptions, ground: Ground, *, workspace:
 
 
 def place_of(ground: Ground, workspace: Workspace) -> Place:
-    return Place(workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES)
+    return Place(
+        workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES, own_folders(str(config_dir(ground.env)))
+    )
+
+
+@lru_cache(maxsize=64)
+def own_folders(config: str) -> tuple[str, ...]:
+    """Where settings of the user and whom they trust are kept, as written and as it leads through links."""
+    return tuple({os.path.abspath(config), os.path.realpath(config)})
 
 
 def file_history(ground: Ground, session_id: str) -> FileHistory:
@@ -246,15 +274,19 @@ def scene_of(
 # tools
 
 
-def chosen_builtins(options: ClaudeAgentOptions) -> tuple[Tool, ...]:
-    """The built-in tools that the model sees: all, or those that `tools` names."""
-    offered = builtin_tools()
+def can_converse(host: Host) -> bool:
+    return host.can_use_tool is not None and host.converses
+
+
+def chosen_builtins(options: ClaudeAgentOptions, *, can_ask: bool) -> tuple[Tool, ...]:
+    """The built-in tools that the model sees: all that can work here, or those that `tools` names."""
+    offered = (*builtin_tools(), *(tools_with_a_person() if can_ask else ()))
     if options.tools is None or isinstance(options.tools, Mapping):
         return offered
     names = [name for entry in options.tools if isinstance(entry, str) for name in entry.split(",") if name.strip()]
     if "default" in names:
         return offered
-    by_name = {tool.name: tool for tool in offered}
+    by_name = {tool.name: tool for tool in (*builtin_tools(), *tools_with_a_person())}
     wanted = [canonical_name(name.strip()) for name in names]
     missing = [name for name in wanted if name not in by_name]
     if missing:
@@ -322,15 +354,51 @@ def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
 # permissions
 
 
-def gate_of(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, asking: Asking) -> Gate:
+def gate_of(
+    options: ClaudeAgentOptions,
+    ground: Ground,
+    *,
+    workspace: Workspace,
+    asking: Asking,
+    judge: ModelJudge | None,
+    tell_mode: Callable[[PermissionMode], None],
+) -> Gate:
     rules = shared_rules(tuple(options.allowed_tools), tuple(options.disallowed_tools), ground.settings.rules)
     changing = Changing(
         place=lambda: place_of(ground, workspace),
         add_directory=workspace.add_directory,
-        refuse_mode=lambda mode: refuse_mode(mode, ground),
+        remove_directory=workspace.remove_directory,
+        refuse_mode=lambda new: refuse_mode(new, ground) or refuse_switch(new, mode, options),
         keep=lambda update: keep_update(update, ground),
+        mode_changed=tell_mode,
     )
-    return Gate(rules, starting_mode(options, ground), asking=asking, changing=changing)
+    mode = starting_mode(options, ground)
+    return Gate(rules, mode, asking=asking, changing=changing, judge=no_judge if judge is None else judge)
+
+
+def mode_teller(session: LocalSession, session_id: str) -> Callable[[PermissionMode], None]:
+    """Whoever changed the mode: clients are told by a frame."""
+    return lambda mode: session.put_now(frames.system("status", session_id, status=None, permissionMode=mode))
+
+
+def todo_teller(session: LocalSession, session_id: str) -> Callable[[list[Todo]], None]:
+    return lambda todos: session.put_now(frames.system("todo_list_updated", session_id, todos=todos))
+
+
+def judge_of(ground: Ground, session: LocalSession, ledger: Ledger, *, session_id: str) -> ModelJudge | None:
+    """Who answers for the person in mode auto: the small model, if one is configured."""
+    name = small_model(ground.env)
+    if name is None:
+        return None
+
+    def request() -> str:
+        turn = session.turn
+        return prompt_text(turn.prompt) if turn is not None and not turn.prompt.own else ""
+
+    def make() -> ResolvedModel:
+        return chosen_model(name, ground.env, retry_policy(0))  # whoever waits longer had better ask the person
+
+    return ModelJudge(make, ledger, request, ground.cwd, session_id)
 
 
 @lru_cache(maxsize=64)
@@ -353,6 +421,16 @@ def refuse_mode(mode: str, ground: Ground) -> str | None:
     if mode == "bypassPermissions" and os.geteuid() == 0 and ground.env.get("IS_SANDBOX") != "1":
         return "bypassPermissions is refused for root outside a sandbox (set IS_SANDBOX=1 inside a container that holds)"
     return None
+
+
+def refuse_switch(mode: str, started: PermissionMode, options: ClaudeAgentOptions) -> str | None:
+    """Why a running session may not change to `mode`: to skip all questions has to be foreseen when it is started."""
+    if mode != "bypassPermissions" or started == "bypassPermissions" or BYPASS_FLAG in options.extra_args:
+        return None
+    return (
+        "this session was not started with bypassPermissions, so it cannot change to it "
+        f"(start it in that mode, or with extra_args={{{BYPASS_FLAG!r}: None}})"
+    )
 
 
 # models

@@ -43,7 +43,6 @@ async def set_permission_mode(session: LocalSession, request: Frame) -> Frame:
         conversation.runner.gate.set_mode(mode)
     except OptionsError as error:
         raise ControlError(f"Cannot set permission mode: {error}", code="invalid_mode") from None
-    session.put_now(frames.system("status", conversation.session_id, status=None, permissionMode=mode))
     return {"mode": mode}
 
 

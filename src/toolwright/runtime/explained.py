@@ -16,7 +16,7 @@ from toolwright.runtime.ground import Ground, ground_of, settings_rules
 from toolwright.runtime.machine_files import MACHINE_FILES
 from toolwright.sessions import config_dir
 from toolwright.tools.base import Effects, InvalidInput, Tool
-from toolwright.tools.registry import builtin_tools, canonical_name
+from toolwright.tools.registry import OF_OWN_SHELLS, OF_THE_SESSION, builtin_tools, canonical_name, tools_with_a_person
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import Workspace
 
@@ -81,7 +81,7 @@ def _settings_mode(ground: Ground | None) -> PermissionMode:
 
 def _facts(name: str, raw: dict[str, Any], workspace: Workspace) -> tuple[Call, tuple[str, ...]]:
     """What a session would know of the call before it runs, and why the tool itself would refuse the input, if it would."""
-    tool = next((tool for tool in builtin_tools() if tool.name == name), None)
+    tool = next((tool for tool in (*builtin_tools(), *tools_with_a_person()) if tool.name == name), None)
     if tool is None:
         return Call(name, raw, hosts=_hosts(name, raw), read_only=name == "WebFetch", is_mcp=name.startswith("mcp__")), ()
     refusal: tuple[str, ...] = ()
@@ -97,7 +97,9 @@ def _facts(name: str, raw: dict[str, Any], workspace: Workspace) -> tuple[Call, 
         writes=effects.writes,
         command=effects.command,
         hosts=effects.hosts,
-        read_only=tool.read_only,
+        read_only=tool.read_only or name in OF_THE_SESSION,
+        must_ask=effects.must_ask,
+        preapproved=name in OF_OWN_SHELLS | OF_THE_SESSION,
         line=line,
         cwd=effects.cwd,
     )

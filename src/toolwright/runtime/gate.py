@@ -1,7 +1,8 @@
 """Who may call what: the pure policy, the hooks' word and the person's answer, put together in one order.
 
 hooks (deny > ask > allow) → deny rules → ask rules and must-ask tools → mode → allow rules → can_use_tool → deny.
-A hook can tighten a decision or answer what would otherwise be asked; it cannot loosen a deny or skip an ask rule.
+A hook can tighten a decision or answer what would otherwise be asked; it cannot loosen a deny or skip an ask rule. In mode
+auto a small model answers what would be asked, except where a person is wanted; whatever it does not clearly allow is asked.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import anyio
 import anyio.to_thread
 
 from toolwright.hooks import HookOutcome
@@ -25,17 +25,15 @@ from toolwright.permissions import (
     read_command,
     suggestions,
 )
-from toolwright.runtime.session_hooks import SessionHooks
+from toolwright.runtime.asking import Asking, Question
+from toolwright.tools.base import Tool
 from toolwright.types import (
-    CanUseTool,
     ClaudeSDKError,
     OptionsError,
     PermissionMode,
     PermissionResult,
-    PermissionResultAllow,
     PermissionResultDeny,
     PermissionUpdate,
-    ToolPermissionContext,
 )
 from toolwright.workspace import WorkspaceError
 
@@ -43,6 +41,8 @@ DENIED_BY_HOOK = {
     "deny": "A hook denied this call.",
     "defer": "A hook put this call off, which only a call that is alone in its answer can be. It was not run.",
 }
+FOR_A_PERSON = frozenset({"rule", "safetyCheck", "mode", "hook"})
+"""Reasons to ask that neither a hook nor a model may answer: ask rules, doubts, plan mode, hooks that want a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +56,16 @@ class Verdict:
     source: str = "policy"
     """Who decided: policy, hook, callback, or nobody (there was no one to ask)."""
     reason_type: str = ""
+    reason: str = ""
+    """Why it had to be decided at all, in the policy's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Who can be asked."""
+def nothing_kept(update: PermissionUpdate) -> None:
+    """For sessions without settings files."""
 
-    can_use_tool: CanUseTool | None
-    hooks: SessionHooks
-    waiting: Callable[[bool], Awaitable[None]]
-    """Told True before and False after the person is asked."""
+
+def nobody_told(mode: PermissionMode) -> None:
+    """For sessions that tell no one of their mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,50 +74,61 @@ class Changing:
 
     place: Callable[[], Place]
     add_directory: Callable[[str], None]
+    remove_directory: Callable[[str], None]
     refuse_mode: Callable[[str], str | None]
     """Why a mode may not be used here, if so."""
-    keep: Callable[[PermissionUpdate], None] = lambda update: None
+    keep: Callable[[PermissionUpdate], None] = nothing_kept
     """Writes an update whose destination is a settings file to that file."""
+    mode_changed: Callable[[PermissionMode], None] = nobody_told
+
+
+Judge = Callable[[Question], Awaitable[str | None]]
+"""A model's judgement of a call: why it may run without a question; None if it is to be asked about."""
+
+
+async def no_judge(question: Question) -> str | None:
+    """For sessions without a small model: what would be asked is asked."""
+    return None
 
 
 class Gate:
     """The session's rules and mode, and the person behind them."""
 
-    __slots__ = ("_add_directory", "_can_use_tool", "_hooks", "_keep", "_place", "_refuse_mode", "_waiting", "mode", "rules")
+    __slots__ = ("_asking", "_changing", "_judge", "mode", "rules")
 
-    def __init__(self, rules: RuleSet, mode: PermissionMode, *, asking: Asking, changing: Changing) -> None:
+    def __init__(
+        self, rules: RuleSet, mode: PermissionMode, *, asking: Asking, changing: Changing, judge: Judge = no_judge
+    ) -> None:
         self.rules = rules
         self.mode: PermissionMode = mode
-        self._can_use_tool = asking.can_use_tool
-        self._hooks = asking.hooks
-        self._waiting = asking.waiting
-        self._place = changing.place
-        self._add_directory = changing.add_directory
-        self._refuse_mode = changing.refuse_mode
-        self._keep = changing.keep
+        self._asking = asking
+        self._changing = changing
+        self._judge = judge
+
+    # deciding
 
     def judge(self, call: Call, hook: HookOutcome | None) -> Decision:
         """The decision before anybody is asked."""
-        decision = decide(call, rules=self.rules, mode=self.mode, place=self._place())
+        decision = decide(call, rules=self.rules, mode=self.mode, place=self._changing.place())
         if hook is None or hook.decision is None or decision.behavior == "deny":
             return decision
         if hook.decision == "ask":
-            return replace(decision, behavior="ask", reason=hook.reason or "A hook asks for confirmation.")
+            return asked_by_hook(decision, hook, self.mode)
         if hook.decision == "allow" and decision.behavior == "ask" and not must_reach_a_person(call, decision):
-            return replace(decision, behavior="allow", reason=hook.reason or "A hook allowed it.")
+            return replace(decision, behavior="allow", reason=hook.reason or "A hook allowed it.", reason_type="hook")
         return decision
 
     def forbids(self, call: Call) -> str | None:
         """Why no answer can let this call through, if none can: what a person changes is held against the deny rules too."""
         read = replace(call, line=read_command(call.command)) if call.command is not None else call
-        decision = decide(read, rules=self.rules, mode=self.mode, place=self._place())
+        decision = decide(read, rules=self.rules, mode=self.mode, place=self._changing.place())
         return decision.reason if decision.behavior == "deny" else None
 
     def hidden_paths(self) -> Callable[[str], bool] | None:
         """Which absolute paths the deny rules keep out of listings and searches; None if no rule hides any."""
-        return hidden_paths(rules=self.rules, place=self._place())
+        return hidden_paths(rules=self.rules, place=self._changing.place())
 
-    async def authorize(self, call: Call, *, hook: HookOutcome | None, tool_use_id: str) -> Verdict:
+    async def authorize(self, tool: Tool, call: Call, *, hook: HookOutcome | None, tool_use_id: str) -> Verdict:
         if hook is not None and hook.decision in ("deny", "defer"):
             return Verdict(False, call.input, hook.reason or DENIED_BY_HOOK[hook.decision], source="hook", reason_type="hook")
         call = await understood(call)
@@ -125,57 +136,21 @@ class Gate:
         if decision.behavior == "allow":
             return Verdict(True, call.input, source=decision.reason_type)
         if decision.behavior == "deny":
-            return Verdict(False, call.input, decision.reason, reason_type=decision.reason_type)
-        answer = await self._ask(call, decision, tool_use_id)
-        if answer is None:
-            return Verdict(False, call.input, unanswered(call, decision), source="nobody", reason_type=decision.reason_type)
-        return self._verdict(call, answer)
+            return Verdict(False, call.input, decision.reason, reason_type=decision.reason_type, reason=decision.reason)
+        return await self._answered(Question(tool, call, decision, tool_use_id, self._offers(call)))
 
-    async def _ask(self, call: Call, decision: Decision, tool_use_id: str) -> PermissionResult | None:
-        """What a PermissionRequest hook or the person answers, whoever is first; None if there is neither."""
-        offers = suggestions(call, mode=self.mode, place=self._place())
-        answers: list[PermissionResult] = []
+    def _offers(self, call: Call) -> list[PermissionUpdate]:
+        return suggestions(call, rules=self.rules, mode=self.mode, place=self._changing.place())
 
-        async def ask_person() -> None:
-            answers.append(await self._ask_person(call, decision, offers, tool_use_id))
-            group.cancel_scope.cancel()
-
-        if self._can_use_tool is not None:
-            await self._waiting(True)
-            self._hooks.person_is_called(f"Your permission is needed to use {call.name}.", "permission_prompt")
-        async with anyio.create_task_group() as group:
-            if self._can_use_tool is not None:
-                group.start_soon(ask_person)
-            from_hook = permission_answer(await self._hooks.permission_is_asked(call.name, call.input, offers))
-            if from_hook is not None:
-                answers.append(from_hook)
-                group.cancel_scope.cancel()
-        if self._can_use_tool is not None:
-            await self._waiting(False)
-        return answers[0] if answers else None
-
-    async def _ask_person(
-        self, call: Call, decision: Decision, offers: list[PermissionUpdate], tool_use_id: str
-    ) -> PermissionResult:
-        assert self._can_use_tool is not None
-        description = call.input.get("description")
-        context = ToolPermissionContext(
-            suggestions=offers,
-            tool_use_id=tool_use_id,
-            blocked_path=decision.blocked_path,
-            decision_reason=decision.reason,
-            display_name=call.name,
-            description=description if isinstance(description, str) else None,
-        )
-        try:
-            answer: object = await self._can_use_tool(call.name, call.input, context)
-        except Exception as error:  # noqa: BLE001 — host boundary: a raising callback denies this one call
-            answer = PermissionResultDeny(message=f"The permission callback failed ({error}); the call was not run.")
-        if isinstance(answer, PermissionResultAllow | PermissionResultDeny):
-            return answer
-        wanted = "not PermissionResultAllow or PermissionResultDeny"
-        text = f"The permission callback returned {type(answer).__name__}, {wanted}; the call was not run."
-        return PermissionResultDeny(message=text)
+    async def _answered(self, question: Question) -> Verdict:
+        call, decision = question.call, question.decision
+        if self.mode == "auto" and not must_reach_a_person(call, decision) and await self._judge(question) is not None:
+            return Verdict(True, call.input, source="classifier", reason_type="classifier")
+        answer = await self._asking.ask(question)
+        if answer is not None:
+            return self._verdict(call, answer)
+        message, kind = unanswered(call, decision), decision.reason_type
+        return Verdict(False, call.input, message, source="nobody", reason_type=kind, reason=decision.reason)
 
     def _verdict(self, call: Call, answer: PermissionResult) -> Verdict:
         if isinstance(answer, PermissionResultDeny):
@@ -190,31 +165,51 @@ class Gate:
         updated = call.input if answer.updated_input is None else answer.updated_input
         return Verdict(True, updated, source="callback")
 
+    # changing
+
     def apply(self, update: PermissionUpdate) -> None:
         """Take over a change of rules, mode or folders for the rest of this session, and keep it where its destination says.
 
         What cannot be kept is not taken over either.
         """
-        before = self.rules, self.mode
-        if update.type == "setMode" and update.mode is not None:
-            self.set_mode(update.mode)
-        else:
-            self.rules = self.rules.with_update(update)
+        match update.type:
+            case "setMode" if update.mode is not None:
+                self._expect_allowed(update.mode)
+                self._changing.keep(update)
+                self.set_mode(update.mode)
+            case "addDirectories":
+                self._add_directories(update)
+            case "removeDirectories":
+                self._changing.keep(update)
+                for directory in update.directories or ():
+                    self._changing.remove_directory(directory)
+            case _:
+                rules = self.rules.with_update(update)
+                self._changing.keep(update)
+                self.rules = rules
+
+    def _add_directories(self, update: PermissionUpdate) -> None:
+        added: list[str] = []
         try:
-            self._keep(update)
-        except ClaudeSDKError:
-            self.rules, self.mode = before
-            raise
-        if update.type == "addDirectories":
             for directory in update.directories or ():
-                self._add_directory(directory)
+                self._changing.add_directory(directory)
+                added.append(directory)
+            self._changing.keep(update)
+        except (ClaudeSDKError, WorkspaceError):
+            for directory in added:
+                self._changing.remove_directory(directory)
+            raise
 
     def set_mode(self, mode: PermissionMode) -> None:
         """Change the mode. Raises `OptionsError` for one that may not be used here."""
-        refusal = self._refuse_mode(mode)
+        self._expect_allowed(mode)
+        self.mode = mode
+        self._changing.mode_changed(mode)
+
+    def _expect_allowed(self, mode: PermissionMode) -> None:
+        refusal = self._changing.refuse_mode(mode)
         if refusal is not None:
             raise OptionsError(refusal)
-        self.mode = mode
 
 
 async def understood(call: Call) -> Call:
@@ -224,22 +219,24 @@ async def understood(call: Call) -> Call:
     return replace(call, line=await anyio.to_thread.run_sync(read_command, call.command))
 
 
-def permission_answer(outcome: HookOutcome | None) -> PermissionResult | None:
-    """What PermissionRequest hooks answered in the person's place, if they did."""
-    if outcome is None or outcome.decision not in ("allow", "deny"):
-        return None
-    if outcome.decision == "deny":
-        return PermissionResultDeny(message=outcome.reason or "A hook denied this call.", interrupt=outcome.interrupt)
-    updates = [PermissionUpdate.from_dict(update) for update in outcome.updated_permissions]
-    return PermissionResultAllow(updated_input=outcome.updated_input, updated_permissions=updates or None)
+def asked_by_hook(decision: Decision, hook: HookOutcome, mode: PermissionMode) -> Decision:
+    """A hook wants a person. Where nobody may be asked, that is a denial."""
+    reason = hook.reason or "A hook asks for confirmation."
+    if mode == "dontAsk":
+        return replace(
+            decision, behavior="deny", reason=f"{reason} (Mode dontAsk denies what would be asked.)", reason_type="hook"
+        )
+    return replace(decision, behavior="ask", reason=reason, reason_type="hook")
 
 
 def must_reach_a_person(call: Call, decision: Decision) -> bool:
-    """Whether an ask stands even if a hook allows the call: ask rules, doubts, plan mode, tools that always ask."""
-    return call.must_ask or decision.reason_type in ("rule", "safetyCheck", "mode")
+    """Whether an ask stands even if a hook or a model would let the call run."""
+    return call.must_ask or decision.reason_type in FOR_A_PERSON
 
 
 def unanswered(call: Call, decision: Decision) -> str:
+    if call.must_ask:
+        return f"{call.name} always needs a person's answer, and there is no one to ask. It was not run."
     return (
         f"{call.name} needs permission and there is no one to ask. {decision.reason} "
         "It was not run. (Allow it with a rule in allowed_tools, a permission mode, or a can_use_tool callback.)"

@@ -48,6 +48,7 @@ def denied(call: ToolCall, verdict: Verdict, session_id: str) -> frames.Frame:
         tool_name=call.name,
         tool_use_id=call.id,
         message=verdict.message,
+        decision_reason=verdict.reason,
         decision_reason_type=verdict.reason_type,
     )
 

@@ -96,7 +96,7 @@ class OfferedTools:
         """Raises what a session raises for wrong options."""
         own = replace(options, model=NoModel(), mcp_servers={}, strict_mcp_config=True)
         checks.check(own)
-        session = QuietSession(lambda opened: assemble(own, Host(self._permit), opened))
+        session = QuietSession(lambda opened: assemble(own, Host(self._permit, converses=False), opened))
         await session.start()
         self._session = session
 

@@ -26,6 +26,8 @@ class Host:
     can_use_tool: CanUseTool | None = None
     hooks: Mapping[str, list[HookMatcher]] = field(default_factory=dict)
     tool_servers: Mapping[str, ToolServer] = field(default_factory=dict)
+    converses: bool = True
+    """Whether whoever answers permission questions can answer others too: tools that talk to a person need that."""
 
 
 class Session(Protocol):

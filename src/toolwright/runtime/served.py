@@ -206,6 +206,9 @@ class ServedSession:
             "blocked_path": context.blocked_path,
             "decision_reason": context.decision_reason,
             "agent_id": context.agent_id,
+            "decision_reason_type": getattr(context, "decision_reason_type", None),
+            "mcp_server": getattr(context, "mcp_server", None),
+            "requires_user_interaction": getattr(context, "requires_user_interaction", False) or None,
         }
         request = {
             "subtype": "can_use_tool",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from toolwright.workspace import Workspace
 
 PREFIX = "mcp__"
+NEEDS_A_PERSON = "anthropic/requiresUserInteraction"
+"""With this in its `_meta` a tool says that every call of it is to be put to a person."""
 LONGEST_WANTED = 500_000
 """The most characters of result that a tool may ask to be let through."""
 LONGEST_NAME = 64
@@ -77,7 +79,7 @@ class ServedToolAdapter:
         return raw
 
     def effects(self, parsed: Any, workspace: Workspace) -> Effects:
-        return Effects()
+        return Effects(must_ask=self.tool.meta.get(NEEDS_A_PERSON) is True)
 
     async def run(self, parsed: dict[str, Any], context: ToolContext) -> ToolOutput:
         result = await self.server.call_tool(self.tool.name, parsed, tool_use_id=context.tool_use_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from os.path import join, normpath
 from typing import Any
@@ -21,7 +21,8 @@ from toolwright.runtime.gate import Gate, Verdict
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, no_earlier_result, nothing_hidden
-from toolwright.tools.registry import canonical_name
+from toolwright.tools.registry import OF_THE_SESSION, canonical_name
+from toolwright.tools.standing import Standing
 from toolwright.workspace import Workspace
 
 MAX_CONCURRENT_READS = 10
@@ -63,6 +64,8 @@ class Prepared:
     tool: Tool
     parsed: Any
     input: dict[str, Any]
+    given: dict[str, Any]
+    """The input as the model gave it."""
     contexts: tuple[str, ...] = ()
 
 
@@ -81,6 +84,7 @@ class ToolRunner:
     preapproved: frozenset[str] = frozenset()
     earlier_result: Callable[[str], Any] = no_earlier_result
     longest_served: int = 100_000
+    standing: Standing = field(default_factory=Standing)
 
     async def run(self, calls: list[ToolCall], deliver: Deliver) -> None:
         """Run every call and hand each outcome to `deliver` as soon as it is there."""
@@ -142,6 +146,8 @@ class ToolRunner:
     async def _authorized(self, tool: Tool, call: ToolCall, *, alone: bool) -> Prepared | Outcome:
         final_input = judged_input(tool, call.input, self.workspace.cwd)
         parsed = tool.parse(final_input)
+        if isinstance(tool, BuiltinTool) and (objection := tool.objection(parsed, self.standing)) is not None:
+            return refused(objection)
         hook = await self.hooks.before_tool(tool, final_input, call.id)
         if hook is not None and hook.updated_input is not None:
             final_input = hook.updated_input
@@ -149,19 +155,19 @@ class ToolRunner:
         facts = self._facts(tool, final_input, parsed)
         if hook is not None and hook.decision == "defer" and alone and self.gate.forbids(facts) is None:
             return Outcome(ToolOutput(""), deferred=True)
-        verdict = await self.gate.authorize(facts, hook=hook, tool_use_id=call.id)
+        verdict = await self.gate.authorize(tool, facts, hook=hook, tool_use_id=call.id)
         contexts = hook.additional_context if hook is not None else ()
         if not verdict.allowed:
             more = await self._after_denial(tool, call, verdict)
             return denied(verdict, (*contexts, *more), halt=stop_reason(hook))
         if verdict.input is not final_input:
-            parsed = tool.parse(verdict.input)
+            parsed = tool.parse_answered(verdict.input) if isinstance(tool, BuiltinTool) else tool.parse(verdict.input)
             forbidden = self.gate.forbids(self._facts(tool, verdict.input, parsed))
             if forbidden is not None:
                 return denied(replace(verdict, allowed=False, message=forbidden), contexts)
         if (halt := stop_reason(hook)) is not None:
             return Outcome(ToolOutput(halt, f"Error: {halt}", is_error=True), halt=halt)
-        return Prepared(tool, parsed, verdict.input, contexts)
+        return Prepared(tool, parsed, verdict.input, call.input, contexts)
 
     async def _after_denial(self, tool: Tool, call: ToolCall, verdict: Verdict) -> tuple[str, ...]:
         """Tell hooks of a denial that was neither theirs nor a person's."""
@@ -180,7 +186,7 @@ class ToolRunner:
             command=effects.command,
             cwd=effects.cwd,
             hosts=effects.hosts,
-            read_only=tool.read_only,
+            read_only=tool.read_only or tool.name in OF_THE_SESSION,
             is_mcp=tool.name.startswith("mcp__"),
             preapproved=tool.name in self.preapproved,
             sandboxed=effects.sandboxed,
@@ -194,6 +200,7 @@ class ToolRunner:
         context = ToolContext(self.workspace, tool_use_id=tool_use_id, session_id=self.session_id, hidden=hidden)
         context.earlier_result = self.earlier_result
         context.longest_served = self.longest_served
+        context.standing, context.given = self.standing, prepared.given
         try:
             return await prepared.tool.run(prepared.parsed, context)
         except Exception as error:  # noqa: BLE001 — the tool boundary: whatever a tool raises is a result

@@ -7,13 +7,14 @@ know permissions, hooks or the conversation.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 import msgspec
 
+from toolwright.tools.standing import Standing
 from toolwright.workspace import WorkspaceError
 
 if TYPE_CHECKING:
@@ -88,6 +89,10 @@ class ToolContext:
     """What the result of an earlier call, by its id, says in the conversation as it now is; None if it has left it."""
     longest_served: int = 100_000
     """How many characters of a tool server's result are shown; a longer one is kept in a file."""
+    standing: Standing = field(default_factory=Standing)
+    """The session's list of tasks and its permission mode."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """The input as the model gave it, before hooks and people changed it."""
 
 
 class Tool(Protocol):
@@ -140,6 +145,14 @@ class BuiltinTool:
             return msgspec.convert(raw, self.Input)
         except msgspec.ValidationError:
             return self._parse_leniently(raw)
+
+    def parse_answered(self, raw: dict[str, Any]) -> Any:
+        """`parse` for an input that a person, or a hook in their place, gave back with the permission."""
+        return self.parse(raw)
+
+    def objection(self, parsed: Any, standing: Standing) -> str | None:
+        """Why the call makes no sense as the session stands, said before anybody is asked about it."""
+        return None
 
     def effects(self, parsed: Any, workspace: Workspace) -> Effects:
         return Effects()

@@ -23,6 +23,10 @@ OF_OWN_SHELLS = frozenset({"BashOutput", "KillShell"})
 """Tools that only look at or end commands which this session was allowed to start: they need no permission of their own."""
 
 
+OF_THE_SESSION = frozenset({"TodoWrite", "EnterPlanMode"})
+"""Tools that touch nothing but the session's own standing, and make it no looser: they need no permission in any mode."""
+
+
 def canonical_name(name: str) -> str:
     """The name a tool goes by; a name that is no alias is returned as it is."""
     return ALIASES.get(name, name)
@@ -43,6 +47,7 @@ def builtin_tools() -> tuple[Tool, ...]:
     from toolwright.tools.notebook_edit import NotebookEdit
     from toolwright.tools.notebook_read import NotebookRead
     from toolwright.tools.read import Read
+    from toolwright.tools.todo_write import TodoWrite
     from toolwright.tools.write import Write
 
     return (
@@ -58,4 +63,15 @@ def builtin_tools() -> tuple[Tool, ...]:
         Bash(),
         BashOutput(),
         KillShell(),
+        TodoWrite(),
     )
+
+
+@cache
+def tools_with_a_person() -> tuple[Tool, ...]:
+    """The built-in tools that need somebody who answers: offered where there is one, or where they are named."""
+    from toolwright.tools.ask_user_question import AskUserQuestion
+    from toolwright.tools.enter_plan_mode import EnterPlanMode
+    from toolwright.tools.exit_plan_mode import ExitPlanMode
+
+    return (AskUserQuestion(), EnterPlanMode(), ExitPlanMode())

@@ -1,0 +1,102 @@
+"""What a person reads before they answer: the call in full, as it will run, with nothing in it that could hide anything.
+
+Characters that a reader would not see, or would take for others, are spelled out; long stretches of nothing are counted. What
+programs read (`input`) is never touched. Texts are never cut: what is asked about can be read to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from toolwright.permissions import made_visible
+from toolwright.tools.base import Tool
+
+LONGEST_GAP = 40
+"""More blanks than this in a row are counted instead of shown: indentation stays, a tail cannot be pushed out of sight."""
+MOST_LINE_BREAKS = 3
+_GAP = re.compile(rf"[ \t\n]{{{LONGEST_GAP + 1},}}|\n(?:[ \t]*\n){{{MOST_LINE_BREAKS},}}")
+_LOOKALIKES = r"\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2c80-\u2cff\ua640-\ua69f"
+_ALWAYS_ODD = re.compile(r"[\uff01-\uff5e\U0001d400-\U0001d7ff]")
+"""Letters that only exist to look like others: full-width and mathematical ones."""
+_LOOKALIKE = re.compile(f"[{_LOOKALIKES}]")
+_LATIN = re.compile("[A-Za-z]")
+_WORD = re.compile(r"\w+")
+
+
+def shown(text: str) -> str:
+    """`text` as a person may read it."""
+    plain = made_visible(text)
+    if not plain.isascii():
+        plain = _ALWAYS_ODD.sub(_escaped, _WORD.sub(_of_one_alphabet, plain))
+    return _GAP.sub(_counted, plain)
+
+
+def _of_one_alphabet(word: re.Match[str]) -> str:
+    """A word that mixes Latin letters with such as look like them: the others are spelled out."""
+    return _LOOKALIKE.sub(_escaped, word[0]) if _LATIN.search(word[0]) else word[0]
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
+
+
+def _counted(gap: re.Match[str]) -> str:
+    breaks = gap[0].count("\n")
+    blanks = len(gap[0]) - breaks
+    counts = [f"{count:,} {noun}" for count, noun in ((blanks, "blanks"), (breaks, "line breaks")) if count]
+    return f" [{' and '.join(counts)}] "
+
+
+def title(tool: Tool, given: Mapping[str, Any]) -> str:
+    """All that a call would do, for the person who is asked about it."""
+    heading, hidden = _heading(tool, given)
+    rest = [line for name, value in given.items() if name not in hidden for line in _field(name, value)]
+    return "\n".join([heading, *rest])
+
+
+def description(given: Mapping[str, Any]) -> str | None:
+    """What the model says the call is for: its own words, not a fact."""
+    words = given.get("description")
+    return shown(words) if isinstance(words, str) and words else None
+
+
+def _heading(tool: Tool, given: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The first line, and the fields that it tells already."""
+    server = getattr(tool, "server_name", None)
+    if server is not None and tool.name.startswith("mcp__"):
+        own = getattr(getattr(tool, "tool", None), "name", tool.name)
+        return f"Call {shown(own)} of the MCP server {shown(server)}{_address(tool)}", ()
+    if tool.name == "Bash":
+        return f"Run {shown(str(given.get('command', '')))}", ("command", "description")
+    if tool.name == "ExitPlanMode":
+        return f"Carry out this plan?\n{shown(str(given.get('plan', '')))}", ("plan",)
+    if tool.name == "AskUserQuestion":
+        return "\n".join(["The model asks:", *_questions(given.get("questions"))]), ("questions",)
+    return f"Use {shown(tool.name)}", ()
+
+
+def _address(tool: Tool) -> str:
+    """How an external server is reached: by which command, or at which address."""
+    config = getattr(getattr(tool, "server", None), "config", None)
+    if config is None:
+        return ""
+    how = config.shown()
+    return f" ({shown(' '.join([how['command'], *how['args']]) if 'command' in how else how['url'])})"
+
+
+def _questions(questions: Any) -> Iterator[str]:
+    for question in questions if isinstance(questions, list) else ():
+        yield shown(str(question.get("question")))
+        for option in question.get("options") or ():
+            told = f": {option['description']}" if option.get("description") else ""
+            yield f"  - {shown(str(option.get('label')) + told)}"
+
+
+def _field(name: str, value: Any) -> Iterator[str]:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    first, *more = shown(text).split("\n")
+    yield f"{shown(name)}: {first}"
+    yield from (f"  {line}" for line in more)
