@@ -1,4 +1,9 @@
-"""A server made with the `mcp` package, as a program over stdio: the real thing for our client to speak to."""
+"""A server made with the `mcp` package, as a program: the real thing for our client to speak to.
+
+Without arguments over stdio; otherwise they are the transport and the port.
+"""
+
+import sys
 
 from mcp.server.mcpserver import MCPServer
 
@@ -18,4 +23,6 @@ def fail() -> str:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        server.run(sys.argv[1], port=int(sys.argv[2]))  # type: ignore[call-overload]  # one of its words
     server.run("stdio")

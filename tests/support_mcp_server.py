@@ -47,7 +47,7 @@ def tool(name: str, **more: object) -> dict[str, object]:
 
 
 NAMES = """echo pid env cwd slow crash big garbage progress_flood stderr_flood structured misfit strangers twice late ask roots
-sample log grow setsid kinds image refuse nothing cancelled""".split()  # noqa: SIM905 — a word list reads better
+sample log grow setsid kinds image refuse nothing cancelled waiting""".split()  # noqa: SIM905 — a word list reads better
 OUTPUT = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 
 
@@ -162,6 +162,8 @@ def call(number: object, name: str, arguments: dict[str, object], token: object)
             write({"jsonrpc": "2.0", "id": number, "error": {"code": -32000, "message": "I would rather not"}})
         case "nothing":
             reply(number, {})
+        case "waiting":
+            text(number, str(len(waiting)))
         case "cancelled":
             text(number, json.dumps(cancelled))
         case _:

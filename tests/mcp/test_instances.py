@@ -1,24 +1,62 @@
 """The `mcp` package on the other side: its server objects as instances, its servers as programs, in both eras."""
 
+import socket
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp.types as types
 import pytest
 from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
 
-from support_mcp import server_for, text_of
+from support_mcp import PATIENCE, server_for, text_of
 from support_runtime import play, results
 from support_runtime import text_of as result_text
 from toolwright.mcp.external import ExternalServer
+from toolwright.mcp.rpc import ToolServerError
 from toolwright.mcp.server import tool_server_of
 from toolwright.models.scripted import Call, Say, ScriptedModel
 
 pytestmark = pytest.mark.anyio
 
 REAL = str(Path(__file__).parents[1] / "support_mcp_real.py")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def addresses() -> Iterator[dict[str, str]]:
+    """Servers of the package over HTTP: the transport → its URL."""
+    found: dict[str, str] = {}
+    running = []
+    for kind, transport, path in (("http", "streamable-http", "mcp"), ("sse", "sse", "sse")):
+        port = free_port()
+        arguments = [sys.executable, REAL, transport, str(port)]
+        running.append(subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        found[kind] = f"http://127.0.0.1:{port}/{path}"
+    yield found
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+async def connected(server: ExternalServer) -> None:
+    """Connect as soon as the program listens."""
+    with anyio.fail_after(PATIENCE):
+        while True:
+            try:
+                await server.connect()
+                return
+            except ToolServerError:
+                await anyio.sleep(0.05)
 
 
 def friendly() -> MCPServer:
@@ -83,3 +121,13 @@ async def test_a_program_made_with_the_package_speaks_both_eras_with_us(tmp_path
         failed = await server.call_tool("fail", {})
         assert failed["isError"] is True
         assert "fail" in text_of(failed)
+
+
+@pytest.mark.parametrize(("kind", "version"), [("http", "2025-11-25"), ("http", "2026-07-28"), ("sse", "2025-11-25")])
+async def test_the_package_over_http(tmp_path: Path, addresses: dict[str, str], kind: str, version: str) -> None:
+    config = {"type": kind, "url": addresses[kind], "protocolVersion": version}
+    async with server_for(tmp_path, config) as server:
+        await connected(server)
+        assert server.introduction.protocol_version == version
+        assert text_of(await server.call_tool("add", {"a": 1, "b": 2})) == "3"
+        assert (await server.call_tool("fail", {}))["isError"] is True

@@ -154,7 +154,8 @@ async def test_a_question_goes_to_the_one_whose_call_runs_and_to_nobody_when_tha
         assert asked == ["one"]
         async with anyio.create_task_group() as group:
             group.start_soon(other.call_tool, "slow", {})
-            await anyio.wait_all_tasks_blocked()
+            while text_of(await other.call_tool("waiting", {})) != "1":
+                await anyio.sleep(0.01)
             answer = json.loads(text_of(await one.call_tool("ask", {})))
             group.cancel_scope.cancel()
         assert "shared=false" in answer["error"]["message"]

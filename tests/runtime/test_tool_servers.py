@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from support_mcp import PATIENCE, SERVER, entry, eventually, is_alive
@@ -262,6 +263,21 @@ async def test_the_projects_servers_are_used_only_in_a_trusted_folder(tmp_path: 
         await session.start()
         assert list(session.started.conversation.toolbox.connections) == names
         await session.close()
+
+
+async def test_an_interrupted_turn_withdraws_its_call(tmp_path: Path) -> None:
+    more: dict[str, Any] = {"mcp_servers": {"fault": entry()}, "allowed_tools": ALLOW, "tools": []}
+    async with session_for(tmp_path, calling("slow"), **more) as session:
+        await session.send(user("go"))
+        async for frame in session.frames():
+            if frame["type"] == "assistant":
+                break
+        server = session.started.conversation.toolbox.connections["fault"].server
+        while (await server.call_tool("waiting", {}))["content"][0]["text"] != "1":
+            await anyio.sleep(0.01)
+        await session.control({"subtype": "interrupt"})
+        await until_result(session)
+        assert len(json.loads((await server.call_tool("cancelled", {}))["content"][0]["text"])) == 1
 
 
 async def test_closing_a_session_ends_its_servers(tmp_path: Path) -> None:

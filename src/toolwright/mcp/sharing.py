@@ -19,7 +19,7 @@ from anyio.lowlevel import current_token
 
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.links import Inbox, LinkError, LinkLost, Message, Waiting, is_answer, request_error
-from toolwright.mcp.stdio import Launch, StdioProcess
+from toolwright.mcp.stdio import END_PATIENCE, STRANGERS_PATIENCE, Launch, StdioProcess
 
 IDLE_SECONDS = 1800.0
 _MOST_CANCELLABLE = 1000
@@ -68,7 +68,7 @@ class SharedProcess:
         self.users.discard(user)
         if not self.users:
             self.forget()
-            await self.process.close()
+            await self.process.close(STRANGERS_PATIENCE if isinstance(self._handshake, LinkError) else END_PATIENCE)
 
     def forget(self) -> None:
         if self._registry.get(self._key) is self:

@@ -31,6 +31,8 @@ INHERITED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """All that a server gets of our environment; the rest is what its configuration gives it."""
 END_PATIENCE = 2.0
 """How long a server may take to end by itself once its input is closed."""
+STRANGERS_PATIENCE = 0.2
+"""The same for one that never shook hands."""
 _ERROR_TAIL = 4096
 _SHOWN_ERROR = 600
 _LOCKS_LIMIT = 10
@@ -234,14 +236,14 @@ class StdioProcess:
 
     # the end
 
-    async def close(self) -> None:
+    async def close(self, patience: float = END_PATIENCE) -> None:
         """Close its input, give it a moment, then end it and all that came of it."""
         self._reason = self._reason or "it was closed"
         self._close_input()
         if self._reader is None:
             return
         with anyio.CancelScope(shield=True):
-            with anyio.move_on_after(END_PATIENCE):
+            with anyio.move_on_after(patience):
                 await self._reader.wait()
             self._reader.cancel()
             await self._reader.wait()
