@@ -11,9 +11,10 @@ from typing import Any
 
 import anyio
 
+from toolwright.mcp.audience import Audience, Timing
 from toolwright.mcp.configs import parse_config
 from toolwright.mcp.connections import Surroundings, external_server
-from toolwright.mcp.external import Audience, ExternalServer, Timing
+from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.questions import Answering
 
 SERVER = str(Path(__file__).parent / "support_mcp_server.py")

@@ -8,9 +8,10 @@ import anyio
 import pytest
 
 from support_mcp import PATIENCE, around, entry, eventually, is_alive, text_of
+from toolwright.mcp.audience import Audience
 from toolwright.mcp.configs import parse_config
 from toolwright.mcp.connections import Surroundings, external_server
-from toolwright.mcp.external import Audience, ExternalServer
+from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.questions import Answering
 
 pytestmark = pytest.mark.anyio

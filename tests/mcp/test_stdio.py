@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from support_mcp import PATIENCE, around, entry, eventually, is_alive, server_for, text_of
-from toolwright.mcp.external import Audience, Timing
+from toolwright.mcp.audience import Audience, Timing
 from toolwright.mcp.links import LinkError
 from toolwright.mcp.questions import MOST_QUESTIONS, Answering, Questions, Refusal
 from toolwright.mcp.rpc import ToolServerError

@@ -9,7 +9,7 @@ import pytest
 
 from support_mcp import around, eventually, server_for, text_of
 from support_mcp_http import Handler, Message, Script, http_server, reply
-from toolwright.mcp.external import Audience
+from toolwright.mcp.audience import Audience
 from toolwright.mcp.rpc import ToolServerError
 from toolwright.mcp.streamable_http import header_text
 

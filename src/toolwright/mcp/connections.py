@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from toolwright.mcp.audience import Audience, Timing
 from toolwright.mcp.configs import ServerConfig
-from toolwright.mcp.external import Audience, ExternalServer, Timing
+from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.links import Link
 from toolwright.mcp.questions import Answering
 

@@ -16,46 +16,22 @@ from typing import Any
 import anyio
 
 from toolwright.concurrency import OwnedTask, spawn
+from toolwright.mcp.audience import Audience, Timing
 from toolwright.mcp.base import ServedTool
 from toolwright.mcp.client import BadAnswer, Hearing, Introduction, McpClient, ServerRefused
 from toolwright.mcp.configs import ServerConfig
 from toolwright.mcp.links import Link, LinkError, LinkLost, NeedsAuthorization, SessionGone
 from toolwright.mcp.listing import presentable
+from toolwright.mcp.output_checks import OutputChecks
 from toolwright.mcp.questions import Answering, Questions
 from toolwright.mcp.results import CallResult, error_result
 from toolwright.mcp.rpc import ToolServerError
-from toolwright.mcp.validation import InputValidator, InvalidSchema
 from toolwright.types import McpServerConnectionStatus
 
-CONNECT_SECONDS = 30.0
-CALL_SECONDS = 100_000.0
-REQUEST_SECONDS = 60.0
 _NETWORK_ATTEMPTS = 4
 _FIRST_DELAY, _LONGEST_DELAY = 1.0, 30.0
 _MOST_LOG_LINES = 200
 _RELIST_PAUSE = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """In seconds: until a server must be connected, until a call must be answered, until any other request must be."""
-
-    connect: float = CONNECT_SECONDS
-    call: float = CALL_SECONDS
-    request: float = REQUEST_SECONDS
-
-
-@dataclass(slots=True)
-class Audience:
-    """Who is told what happens to a server. None of these may block."""
-
-    changed: Callable[[], None] = lambda: None
-    """The state or the tools have changed."""
-    progress: Callable[[str, str, dict[str, Any]], None] = lambda tool_use_id, tool, progress: None
-    tell: Callable[[str], None] = lambda line: None
-    """A line of diagnostics."""
-    said: Callable[[str, Any], None] = lambda method, params: None
-    """Any other notification: resources or prompts that changed, and the like."""
 
 
 @dataclass(slots=True)
@@ -96,7 +72,7 @@ class ExternalServer:
         self._relisting = False
         self._log_lines = 0
         self._closed = False
-        self._validators: dict[str, InputValidator] = {}
+        self._outputs = OutputChecks()
         self.introduction = Introduction()
         self.attempted = anyio.Event()
         """Set when the first attempt to connect has ended, well or not."""
@@ -219,7 +195,7 @@ class ExternalServer:
     def _listed(self, tools: list[ServedTool], notices: list[str]) -> None:
         changed = changed_tools(self._state.tools, tools)
         self._state.tools, self._state.notices = tools, notices
-        self._validators = {}
+        self._outputs = OutputChecks(tools)
         for notice in notices:
             self.audience.tell(self._said(notice))
         if changed:
@@ -286,7 +262,8 @@ class ExternalServer:
             return error_result(str(error))
         except (LinkError, ServerRefused, BadAnswer) as error:
             return error_result(self._said(str(error)))
-        return self._checked(name, result)
+        problem = self._outputs.problem(name, result)
+        return error_result(self._said(problem)) if problem else {"content": [], **result}
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Any other request, such as `resources/list`; connects if need be. Raises `ToolServerError`."""
@@ -336,26 +313,6 @@ class ExternalServer:
             tried = f"{self._state.failures} time{'s' if self._state.failures > 1 else ''}"
             text = f"It failed {tried}; the next attempt is made in {left:.0f} seconds at the earliest"
             raise ToolServerError(self._said(f"{self._state.error or 'it failed'}. {text}"))
-
-    def _checked(self, name: str, result: dict[str, Any]) -> CallResult:
-        if not isinstance(result.get("content"), list) and "structuredContent" not in result:
-            return error_result(self._said(f"its answer to {name} has no content"))
-        problem = "" if result.get("isError") is True else self._schema_problem(name, result.get("structuredContent"))
-        if problem:
-            return error_result(self._said(f"the result of {name} does not fit the tool's own output schema: {problem}"))
-        return result if isinstance(result.get("content"), list) else {**result, "content": []}
-
-    def _schema_problem(self, name: str, structured: Any) -> str:
-        schema = next((tool.output_schema for tool in self._state.tools if tool.name == name), None)
-        if schema is None:
-            return ""
-        if structured is None:
-            return "it has no structuredContent"
-        validator = self._validators.setdefault(name, InputValidator(schema))
-        try:
-            return validator.problem(structured)
-        except InvalidSchema:
-            return ""  # the schema says nothing that could be checked
 
     # the end
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from toolwright.hooks import Background, Hook, HookRunner, Scene
+from toolwright.mcp.audience import Audience
 from toolwright.mcp.connections import Surroundings
-from toolwright.mcp.external import Audience
 from toolwright.mcp.server import InProcessServer
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries

@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toolwright.mcp.audience import CALL_SECONDS, CONNECT_SECONDS, Audience, Timing
 from toolwright.mcp.configs import IN_PROCESS, BadServerConfig, ServerConfig, parse_config, read_servers
 from toolwright.mcp.connections import Surroundings, external_server
-from toolwright.mcp.external import CALL_SECONDS, CONNECT_SECONDS, Audience, ExternalServer, Timing
+from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.links import Link, LinkError
 from toolwright.mcp.questions import Answering, Ask
 from toolwright.runtime.toolbox import SETTLE_SECONDS
