@@ -13,7 +13,7 @@ import pytest
 from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
 
-from support_mcp import PATIENCE, server_for, text_of
+from support_mcp import PATIENCE, around, eventually, server_for, text_of
 from support_runtime import play, results
 from support_runtime import text_of as result_text
 from toolwright.mcp.external import ExternalServer
@@ -121,6 +121,14 @@ async def test_a_program_made_with_the_package_speaks_both_eras_with_us(tmp_path
         failed = await server.call_tool("fail", {})
         assert failed["isError"] is True
         assert "fail" in text_of(failed)
+
+
+async def test_a_standing_subscription_does_not_keep_an_idle_server(tmp_path: Path) -> None:
+    config = {"command": sys.executable, "args": [REAL], "protocolVersion": "2026-07-28"}
+    async with server_for(tmp_path, config, surroundings=around(tmp_path, idle_seconds=0.3)) as server:
+        await server.connect()
+        assert server.introduction.capabilities["tools"] == {"listChanged": True}
+        await eventually(lambda: str(server.status) == "pending")
 
 
 @pytest.mark.parametrize(("kind", "version"), [("http", "2025-11-25"), ("http", "2026-07-28"), ("sse", "2025-11-25")])

@@ -14,7 +14,7 @@ from toolwright.mcp.audience import Audience, Timing
 from toolwright.mcp.links import LinkError
 from toolwright.mcp.questions import MOST_QUESTIONS, Answering, Questions, Refusal
 from toolwright.mcp.rpc import ToolServerError
-from toolwright.mcp.stdio import environment_for, find_program
+from toolwright.mcp.stdio import Launch, StdioProcess, environment_for, find_program
 
 pytestmark = pytest.mark.anyio
 
@@ -181,6 +181,41 @@ async def test_what_a_server_left_running_ends_with_it(tmp_path: Path) -> None:
         assert is_alive(child)
     assert not is_alive(own)
     await eventually(lambda: not is_alive(child))
+
+
+class Ear:
+    """Hears a process."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.reasons: list[str] = []
+
+    def heard(self, message: dict[str, Any]) -> None:
+        self.messages.append(message)
+
+    def ended(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+async def test_a_writer_who_is_cancelled_in_a_line_does_not_tear_it(tmp_path: Path) -> None:
+    wait = "while not os.path.exists('now'): time.sleep(0.02)"
+    script = f"import os, sys, time\n{wait}\nfor line in sys.stdin: print(line, end='', flush=True)"
+    ear = Ear()
+    launch = Launch(sys.executable, ("-c", script), (("PATH", "/bin"),), str(tmp_path))
+    process = StdioProcess(launch, ear, is_idle=lambda: False, idle_seconds=60)
+    await process.start()
+    try:
+        with anyio.move_on_after(0.2) as scope:
+            await process.write({"long": "x" * 1_000_000})
+        assert scope.cancelled_caught, "a pipe holds far less"
+        (tmp_path / "now").touch()
+        await process.write({"short": "y"})
+        await eventually(lambda: len(ear.messages) == 2)
+    finally:
+        await process.close()
+    assert [list(message) for message in ear.messages] == [["long"], ["short"]]
+    assert len(ear.messages[0]["long"]) == 1_000_000
+    assert len(ear.reasons) == 1
 
 
 async def test_an_idle_server_is_ended_and_comes_back(tmp_path: Path) -> None:

@@ -95,9 +95,6 @@ class Waiting:
     def open(self, number: int | str, owner: object = None) -> None:
         self._places[number] = _Place(owner)
 
-    def __len__(self) -> int:
-        return len(self._places)
-
     def owners(self) -> set[object]:
         return {place.owner for place in self._places.values()}
 

@@ -23,6 +23,8 @@ from toolwright.mcp.stdio import END_PATIENCE, STRANGERS_PATIENCE, Launch, Stdio
 
 IDLE_SECONDS = 1800.0
 _MOST_CANCELLABLE = 1000
+_STANDING = "subscriptions/listen"
+"""A request that stays open as long as the connection: nobody waits for its answer."""
 _PROGRESS = "notifications/progress"
 _TO_ONE = frozenset({_PROGRESS, "notifications/message", "notifications/elicitation/complete"})
 """Notifications that belong to somebody's call. All others are about the server itself and go to everybody."""
@@ -56,7 +58,7 @@ class SharedProcess:
         self.dropped = 0
         """Notifications of which it could not be told whose they are."""
         self._tasks: set[OwnedTask] = set()
-        self.process = StdioProcess(key.launch, self, is_idle=lambda: not len(self._waiting), idle_seconds=idle_seconds)
+        self.process = StdioProcess(key.launch, self, is_idle=self._is_idle, idle_seconds=idle_seconds)
 
     async def start(self) -> None:
         async with self._starting:
@@ -83,7 +85,7 @@ class SharedProcess:
 
     async def _exchange(self, user: VirtualLink | None, message: Message) -> Message:
         number = next(self._ids)
-        self._waiting.open(number, user)
+        self._waiting.open(number, None if message["method"] == _STANDING else user or self)
         if user is not None:
             user.outgoing(message, number)
         try:
@@ -121,6 +123,9 @@ class SharedProcess:
                 return
             self._initialized = True
         await self.process.write(message)
+
+    def _is_idle(self) -> bool:
+        return self._waiting.owners() <= {None}
 
     def _spawn(self, work: Any) -> None:
         self._tasks = {task for task in self._tasks if not task.done}
