@@ -38,7 +38,7 @@ bench: $(VENV)/.package
 	$(VENV)/bin/python benchmarks/shells.py
 
 clean:
-	rm -rf $(VENV) $(INTEROP) benchmarks/.venvs build dist
+	rm -rf $(VENV) $(INTEROP) .npm-peers benchmarks/.venvs build dist
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
