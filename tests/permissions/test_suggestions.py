@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from toolwright.permissions import Call, Place, RuleSet, decide, suggestions
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright.permissions import Call, Place, RuleSet, decide, read_command, suggestions
 from toolwright.types import PermissionMode, PermissionUpdate
 
 PLACE = Place("/work/app", (), "/home/ada")
@@ -32,9 +36,54 @@ def test_a_write_outside_offers_its_folder() -> None:
     assert offered(Call("Write", writes=("/data/a",))) == [folder, ACCEPT_EDITS]
 
 
+def read(command: str, **more: Any) -> Call:
+    return Call("Bash", command=command, line=read_command(command), **more)
+
+
 def test_a_command_offers_itself_word_for_word() -> None:
-    assert offered(Call("Bash", command="npm test")) == [add_rule("Bash", "npm test")]
-    assert offered(Call("Bash", command="rm *.py")) == []
+    assert offered(read("docker ps")) == [add_rule("Bash", "docker ps")]
+    assert offered(read("docker ps | sort && x $(y)")) == [add_rule("Bash", "docker ps | sort && x $(y)")]
+    assert offered(read("docker rm *.py")) == []
+
+
+def test_a_task_of_the_project_offers_all_tasks_of_its_kind_too() -> None:
+    assert offered(read("npm run build -- --watch")) == [
+        add_rule("Bash", "npm run build -- --watch"),
+        add_rule("Bash", "npm run *"),
+    ]
+    assert offered(read("make test")) == [add_rule("Bash", "make test"), add_rule("Bash", "make *")]
+    assert offered(read("make")) == [add_rule("Bash", "make")]
+    assert offered(read("npm run build; curl x")) == [add_rule("Bash", "npm run build; curl x")]
+
+
+def test_a_command_that_edits_offers_to_accept_edits_and_its_folder() -> None:
+    assert offered(read("mkdir out")) == [add_rule("Bash", "mkdir out"), ACCEPT_EDITS]
+    folder = {"type": "addDirectories", "destination": "session", "directories": ["/data/x"]}
+    assert offered(read("touch /data/x/a")) == [add_rule("Bash", "touch /data/x/a"), folder, ACCEPT_EDITS]
+    assert offered(read("mkdir out && curl x")) == [add_rule("Bash", "mkdir out && curl x")]
+
+
+def test_a_command_in_plan_mode_offers_nothing_that_would_not_help() -> None:
+    assert offered(read("mkdir out"), "plan") == []
+
+
+@pytest.mark.parametrize("command", ["echo x > .git/config", "ls \u200b x", "rm -rf /"])
+def test_a_command_that_is_asked_about_whatever_the_rules_offers_nothing(command: str) -> None:
+    assert offered(read(command)) == []
+
+
+def test_an_ask_rule_is_not_argued_with() -> None:
+    rules = RuleSet.parse(ask=["Bash(npm:*)"])
+    assert suggestions(read("npm run build"), rules=rules, mode="default", place=PLACE) == []
+
+
+@given(st.sampled_from(["npm run a", "make b", "mkdir c", "touch /data/d", "curl e", "cp f g", "a | b", "x > y", "git push"]))
+def test_every_rule_that_is_offered_stops_the_question_by_itself(command: str) -> None:
+    call = read(command)
+    for update in suggestions(call, mode="default", place=PLACE):
+        if update.type == "addRules":
+            rules = RuleSet().with_update(update)
+            assert decide(call, rules=rules, mode="default", place=PLACE).behavior == "allow"
 
 
 def test_a_tool_of_a_server_offers_the_tool() -> None:

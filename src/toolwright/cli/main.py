@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolwright.cli.running import Stopping
     from toolwright.types import ClaudeAgentOptions
 
-STDIN, STDOUT = 0, 1
+STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -158,7 +158,8 @@ def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
         output = FrameOutput(STDOUT, stopping.output_closed)
         stopping.before = output.abandon
         output_format = line.values.get("output-format", "text")
-        return await ask(lambda: _open_session(options), prompt, output=output, output_format=output_format)
+        opened = _open_at_terminal if _is_attended(line) else _open_session
+        return await ask(lambda: opened(options), prompt, output=output, output_format=output_format)
 
     return run(work, debug=_debug(line.values))
 
@@ -180,6 +181,23 @@ def _rewind(line: CommandLine, options: ClaudeAgentOptions) -> int:
         return await rewind_files(lambda: _open_session(options), message, output=output, output_format=output_format)
 
     return run(work, debug=_debug(line.values))
+
+
+def _is_attended(line: CommandLine) -> bool:
+    """Whether somebody sits at a terminal and can be asked; `-p` is for programs and never asks."""
+    return not line.values.get("print") and os.isatty(STDIN) and os.isatty(STDERR)
+
+
+async def _open_at_terminal(options: ClaudeAgentOptions) -> Any:
+    from dataclasses import replace
+
+    from toolwright.cli.person import TerminalPerson
+    from toolwright.cli.terminal import Terminal
+    from toolwright.runtime.assemble import open_session
+    from toolwright.runtime.host import host_of
+
+    person = TerminalPerson(STDIN, Terminal(STDERR, os.environ))
+    return open_session(options, host=replace(host_of(options), can_use_tool=person))
 
 
 async def _open_session(options: ClaudeAgentOptions) -> Any:
