@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support_permissions import KNOWN_FILES, PLACE, bash
@@ -38,6 +38,8 @@ def hidden(draw: st.DrawFn) -> str:
 
 @settings(max_examples=120, deadline=None)
 @given(hidden())
+@example("coproc A=1 touch CANARY")
+@example("coproc A[0]=1 timeout 5 touch CANARY")
 def test_a_deny_rule_finds_a_command_wherever_it_is_hidden(command: str) -> None:
     rules = RuleSet.parse(allow=["Bash"], deny=["Bash(touch:*)"])
     line = bash(command).line
