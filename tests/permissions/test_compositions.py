@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from support_permissions import KNOWN_FILES, PLACE, bash
@@ -33,6 +33,7 @@ def hidden(draw: st.DrawFn) -> str:
     command = draw(st.sampled_from(PAYLOADS))
     for template in draw(st.lists(st.sampled_from(AROUND), min_size=1, max_size=3)):
         command = template.format(command, q=shlex.quote(command))
+    assume("$((" not in command.replace("$(( $(", ""))  # a subshell right behind `$(` is arithmetic: nothing is run
     return command
 
 
