@@ -12,6 +12,7 @@ from toolwright.hooks import Background, Hook, HookRunner, Scene
 from toolwright.mcp.audience import Audience
 from toolwright.mcp.connections import Surroundings
 from toolwright.mcp.server import InProcessServer
+from toolwright.models import prices
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
 from toolwright.permissions import Place, RuleSet
@@ -19,6 +20,7 @@ from toolwright.protocol import frames
 from toolwright.runtime import checks
 from toolwright.runtime.asking import Asking
 from toolwright.runtime.background import BackgroundTasks
+from toolwright.runtime.context_usage import ASSUMED_WINDOW
 from toolwright.runtime.conversation import Conversation, Sampling
 from toolwright.runtime.gate import Changing, Gate, no_judge
 from toolwright.runtime.ground import Ground, Remembering, ground_of, keep_update, notes_on, settings_rules
@@ -49,6 +51,7 @@ from toolwright.runtime.tool_servers import (
     timing_of,
     waits_for_servers,
 )
+from toolwright.runtime.tool_search import WaitingTools, policy_of
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.runtime.turn import prompt_text
 from toolwright.sessions import config_dir
@@ -92,7 +95,10 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     builtins, extra = chosen_builtins(options, can_ask=can_converse(host)), (*functions, *([structured] if structured else []))
     of_servers = server_ground(options, ground, host, workspace=workspace, session=session)
     servers = {**host.tool_servers, **external_servers(options, of_servers)}
-    toolbox = Toolbox((*builtins, *extra), servers, patience=first_turn_patience(ground.env))
+    choose_models = model_chooser(options, ground)
+    models = choose_models(options.model)
+    waiting = waiting_tools(ground, models[0], beginning)
+    toolbox = Toolbox((*builtins, *extra), servers, patience=first_turn_patience(ground.env), waiting=waiting)
     scene = scene_of(options, beginning, workspace=workspace, session=session)
     of_settings = settings_hooks_of(ground, workspace, toolbox)
     hooks = hooks_of(options, host, session, scene=scene, of_settings=of_settings)
@@ -102,7 +108,6 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     gate = gate_of(options, ground, workspace=workspace, asking=asking, judge=judge, tell_mode=tell_mode)
     way_out = await sandbox_for(options, ground, workspace=workspace, gate=gate)
     preapproved = frozenset(tool.name for tool in extra) | OF_OWN_SHELLS | OF_THE_SESSION
-    choose_models = model_chooser(options, ground)
     background = BackgroundTasks(workspace, beginning.session_id, send=session.put_now, wake=session.wake)
     hooks.background_tasks = background.summaries
     remembering = remembering_of(options, ground, gate)
@@ -112,7 +117,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     runner.standing = Standing(gate, todos_changed=todo_teller(session, beginning.session_id))
     conversation = Conversation(
         beginning.session_id,
-        choose_models(options.model),
+        models,
         toolbox,
         runner,
         system_prompt(options.system_prompt, cwd=workspace.home, has_files=bool(builtins)),
@@ -335,6 +340,14 @@ def server_ground(
         return Audience(progress=progress_frames(name, session), tell=lambda line: tell(options, f"toolwright: {line}"))
 
     return ServerGround(around, ground.settings, audience)
+
+
+def waiting_tools(ground: Ground, model: ResolvedModel, beginning: Beginning) -> WaitingTools:
+    """Where tools of servers wait to be searched for, if there are too many for this model's context."""
+    limits = prices.limits(model.id)
+    waiting = WaitingTools(policy_of(ground.env), (limits.context_window if limits else None) or ASSUMED_WINDOW)
+    waiting.recall(beginning.history)
+    return waiting
 
 
 async def connect(toolbox: Toolbox, ground: Ground) -> None:

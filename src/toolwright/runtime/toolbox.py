@@ -19,6 +19,8 @@ from toolwright.mcp.rpc import RpcToolServer, ToolServerError
 from toolwright.mcp.server import InProcessServer
 from toolwright.models.base import ToolSpec
 from toolwright.runtime.served_tools import adapt_tools, check_prefixes
+from toolwright.runtime.server_resources import has_resources, resource_tools
+from toolwright.runtime.tool_search import WaitingTools
 from toolwright.tools.base import Tool
 from toolwright.types import ControlError
 
@@ -66,13 +68,24 @@ class Connection:
 class Toolbox:
     """Tools by name, in a stable order: the order is part of the prompt prefix that a provider caches."""
 
-    __slots__ = ("_own", "_patience", "_settled", "connections", "specs", "tools")
+    __slots__ = ("_own", "_patience", "_resources", "_settled", "_waiting", "connections", "specs", "tools")
 
-    def __init__(self, own: tuple[Tool, ...], servers: Mapping[str, ToolServer], *, patience: float = SETTLE_SECONDS) -> None:
+    def __init__(
+        self,
+        own: tuple[Tool, ...],
+        servers: Mapping[str, ToolServer],
+        *,
+        patience: float = SETTLE_SECONDS,
+        waiting: WaitingTools | None = None,
+    ) -> None:
         check_prefixes(servers)
         self._patience = patience
         self._own = own
         self._settled = False
+        self._resources: tuple[Tool, ...] = ()
+        self._waiting = waiting
+        if waiting is not None:
+            waiting.changed = self._refresh
         self.connections = {name: connection_of(server) for name, server in servers.items()}
         self._refresh()
 
@@ -197,8 +210,16 @@ class Toolbox:
 
     def _refresh(self) -> None:
         served = [tool for connection in self.connections.values() if connection.enabled for tool in connection.tools]
-        self.tools: dict[str, Tool] = {tool.name: tool for tool in (*self._own, *served)}
-        self.specs = specs_of(tuple(self.tools.values()))
+        first, loaded = (served, []) if self._waiting is None else self._waiting.sorted_out(served)
+        asking = self._asking_tools()
+        self.tools: dict[str, Tool] = {tool.name: tool for tool in (*self._own, *asking, *served)}
+        self.specs = specs_of((*self._own, *first)) if not asking else fresh_specs((*self._own, *asking, *first, *loaded))
+
+    def _asking_tools(self) -> tuple[Tool, ...]:
+        """The tools about servers that are there only when there is something to ask for."""
+        if not self._resources and any(map(has_resources, self.connections.values())):
+            self._resources = resource_tools(lambda: self.connections)
+        return (*((self._waiting.tool,) if self._waiting is not None and self._waiting.is_on else ()), *self._resources)
 
     # how they stand
 
@@ -247,10 +268,14 @@ def adapted(name: str, server: ToolServer, served: list[ServedTool]) -> list[Too
     return list(adapt_tools(name, server, served))
 
 
+def fresh_specs(tools: tuple[Tool, ...]) -> tuple[ToolSpec, ...]:
+    return tuple(ToolSpec(tool.name, tool.description, tool.input_schema) for tool in tools)
+
+
 @lru_cache(maxsize=64)
 def specs_of(tools: tuple[Tool, ...]) -> tuple[ToolSpec, ...]:
     """Sessions with the same tools share one tuple: providers keep its encoded form by identity."""
-    return tuple(ToolSpec(tool.name, tool.description, tool.input_schema) for tool in tools)
+    return fresh_specs(tools)
 
 
 def tool_row(tool: ServedTool) -> dict[str, Any]:

@@ -23,7 +23,7 @@ OF_OWN_SHELLS = frozenset({"BashOutput", "KillShell"})
 """Tools that only look at or end commands which this session was allowed to start: they need no permission of their own."""
 
 
-OF_THE_SESSION = frozenset({"TodoWrite", "EnterPlanMode"})
+OF_THE_SESSION = frozenset({"TodoWrite", "EnterPlanMode", "ToolSearch", "ListMcpResourcesTool"})
 """Tools that touch nothing but the session's own standing, and make it no looser: they need no permission in any mode."""
 
 

@@ -1,0 +1,129 @@
+"""The resources of a session's tool servers, for the tools that list and read them. One bad server hides no other."""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from toolwright.mcp.client import ServerRefused
+from toolwright.mcp.external import ExternalServer
+from toolwright.mcp.links import NeedsAuthorization
+from toolwright.mcp.listing import presentable
+from toolwright.mcp.rpc import INVALID_PARAMS, ToolServerError
+from toolwright.tools.base import Tool, ToolFailure
+
+if TYPE_CHECKING:
+    from toolwright.runtime.toolbox import Connection
+    from toolwright.tools.mcp_resources import Content, Resource
+
+NOT_FOUND = -32002
+MOST_PAGES = 20
+MOST_RESOURCES = 1000
+LONGEST = 1000
+
+Connections = Callable[[], Mapping[str, "Connection"]]
+
+
+def has_resources(connection: Connection) -> bool:
+    external = connection.external
+    return connection.enabled and external is not None and "resources" in external.introduction.capabilities
+
+
+def resource_tools(connections: Connections) -> tuple[Tool, ...]:
+    from toolwright.tools.list_mcp_resources import ListMcpResources  # few servers have resources
+    from toolwright.tools.read_mcp_resource import ReadMcpResource
+
+    resources = ServerResources(connections)
+    return ListMcpResources(resources), ReadMcpResource(resources)
+
+
+class ServerResources:
+    """Implements the `Resources` seam of the tools."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    async def listed(self, server: str | None) -> tuple[list[Resource], list[str]]:
+        names = [server] if server is not None else [name for name, c in self._connections().items() if has_resources(c)]
+        servers = {name: self._server(name) for name in names}
+        found: dict[str, list[Resource]] = {}
+        problems: dict[str, str] = {}
+
+        async def ask(name: str) -> None:
+            try:
+                found[name] = await _list(name, servers[name])
+            except ToolServerError as error:
+                problems[name] = f"[{error}]"
+
+        async with anyio.create_task_group() as group:
+            for name in names:
+                group.start_soon(ask, name)
+        return [one for name in names for one in found.get(name, ())], [problems[name] for name in names if name in problems]
+
+    async def read(self, server: str, uri: str) -> list[Content]:
+        try:
+            result = await self._server(server).request("resources/read", {"uri": uri})
+        except ToolServerError as error:
+            raise ToolFailure(_reworded(error, server, uri)) from None
+        contents = result.get("contents")
+        if not isinstance(contents, list):
+            raise ToolFailure(f"MCP server {server!r}: its answer to resources/read has no contents")
+        return [_content(entry, uri) for entry in contents if isinstance(entry, dict)]
+
+    def _server(self, name: str) -> ExternalServer:
+        connections = self._connections()
+        connection = connections.get(name)
+        if connection is not None and connection.external is not None and connection.enabled:
+            return connection.external
+        known = ", ".join(other for other, c in connections.items() if has_resources(c)) or "none"
+        raise ToolFailure(f"There is no MCP server {name!r} with resources; those that have some: {known}")
+
+
+async def _list(name: str, server: ExternalServer) -> list[Resource]:
+    found: list[Resource] = []
+    cursor: Any = None
+    for _ in range(MOST_PAGES):
+        page = await server.request("resources/list", {} if cursor is None else {"cursor": cursor})
+        listed = page.get("resources")
+        found += [_resource(entry, name) for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+        cursor = page.get("nextCursor")
+        if not isinstance(cursor, str) or not cursor or len(found) >= MOST_RESOURCES:
+            break
+    return found[:MOST_RESOURCES]
+
+
+def _resource(entry: dict[str, Any], server: str) -> Resource:
+    from toolwright.tools.mcp_resources import Resource
+
+    uri, name, media_type, description = (
+        presentable(value, LONGEST) if isinstance(value := entry.get(key), str) else ""
+        for key in ("uri", "name", "mimeType", "description")
+    )
+    return Resource(uri, name, server, media_type, description)
+
+
+def _content(entry: dict[str, Any], uri: str) -> Content:
+    from toolwright.tools.mcp_resources import Content
+
+    own, media_type, blob = entry.get("uri"), entry.get("mimeType"), entry.get("blob")
+    place, kind = (own if isinstance(own, str) else uri), (media_type if isinstance(media_type, str) else "")
+    if isinstance(blob, str):
+        try:
+            return Content(place, kind, data=binascii.a2b_base64(blob))
+        except binascii.Error:
+            return Content(place, kind, text=f"[{place}: its content is not valid base64]")
+    text = entry.get("text")
+    return Content(place, kind, text=text if isinstance(text, str) else "")
+
+
+def _reworded(error: ToolServerError, server: str, uri: str) -> str:
+    """What is not there, and what we may not see, are told apart from other failures."""
+    cause = error.__context__
+    if isinstance(cause, ServerRefused) and cause.code in (NOT_FOUND, INVALID_PARAMS):
+        return f"Resource not found: MCP server {server!r} has no {uri} ({cause})"
+    if isinstance(cause, NeedsAuthorization) or (isinstance(cause, ServerRefused) and cause.code in (-32001, 401, 403)):
+        return f"Not authorized: MCP server {server!r} does not let us read {uri} ({cause})"
+    return str(error)
