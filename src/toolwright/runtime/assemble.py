@@ -40,6 +40,7 @@ from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.structured_output import StructuredOutput
 from toolwright.runtime.system_prompt import system_prompt
 from toolwright.runtime.tool_calls import ToolRunner
+from toolwright.runtime.tool_search import WaitingTools, policy_of
 from toolwright.runtime.tool_servers import (
     ServerGround,
     account_of,
@@ -51,7 +52,6 @@ from toolwright.runtime.tool_servers import (
     timing_of,
     waits_for_servers,
 )
-from toolwright.runtime.tool_search import WaitingTools, policy_of
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.runtime.turn import prompt_text
 from toolwright.sessions import config_dir
