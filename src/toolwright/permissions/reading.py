@@ -184,12 +184,9 @@ class _Reader:
         return self.statement(node["Stmt"], moves) if node.get("Stmt") else (moves, moves)
 
     def _walk_CoprocClause(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
-        self.doubts.append("it starts a coprocess")
-        begun = len(self.parts)
+        # The grammar takes other first words for the coprocess's name than bash does, so the program may be another one.
+        self.opaque.append("what coproc runs cannot be read")
         self.statement(node["Stmt"], moves)
-        for part in self.parts[begun:]:  # here the grammar takes a first assignment for the program
-            if len(part.words) > 1 and "=" in part.words[0].text:
-                self._add(replace(part, words=part.words[1:], source=""))
         return moves, moves
 
     def _walk_TestClause(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
