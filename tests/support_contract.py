@@ -77,6 +77,14 @@ async def only_small_numbers(name: str, given: dict[str, Any], context: ToolPerm
     return PermissionResultAllow(updated_input={**given, "b": 40})
 
 
+QUESTION = {"question": "Which?", "header": "H", "options": [{"label": "A"}, {"label": "B"}]}
+
+
+async def answers_everything(name: str, given: dict[str, Any], context: ToolPermissionContext) -> PermissionResult:
+    changes = {"ExitPlanMode": {"plan": "# Better"}, "AskUserQuestion": {**given, "answers": {"Which?": "A"}}}
+    return PermissionResultAllow(updated_input=changes[name])
+
+
 async def raises(name: str, given: dict[str, Any], context: ToolPermissionContext) -> PermissionResult:
     raise RuntimeError("nobody is here")
 
@@ -111,6 +119,26 @@ PLAIN = (
 """Conversations that need no tools: the fake program can hold them too."""
 
 WITH_TOOLS = (
+    Conversation(
+        "a plan and a question",
+        (
+            {"tool": "ExitPlanMode", "input": {"plan": "# Plan"}},
+            {"tool": "AskUserQuestion", "input": {"questions": [QUESTION]}},
+            {"text": "done"},
+        ),
+        ("plan it",),
+        (
+            "<init>",
+            'call ExitPlanMode {"plan": "# Plan"}',
+            "<status>",
+            "gave The person changed your plan and approved it. Carry out this one:\n\n# Better",
+            f"call AskUserQuestion {json.dumps({'questions': [QUESTION]}, sort_keys=True)}",
+            "gave The person answered:\n- Which?: A",
+            "done",
+            "[success] done",
+        ),
+        {"permission_mode": "plan", "can_use_tool": answers_everything},
+    ),
     Conversation(
         "a tool in this process",
         (calling("add", a=2, b=3), {"text": "5"}),

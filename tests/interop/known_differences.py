@@ -71,17 +71,14 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "* | + key system/init: betas",
         "* | + key system/api_retry: message",
         "* | + key can_use_tool: decision_reason",
+        "* | + key can_use_tool: title",
     ),
     "Absent or null": ("* | - key end: api_error_status", "controls | - reply mcp_toggle", "controls | + reply mcp_toggle"),
     "Permission questions": (
         "* | - suggests Bash",
         "* | + suggests Bash",
         "hooks decide | + key can_use_tool: permission_suggestions",
-        *(
-            f"* | - key can_use_tool: {key}"
-            for key in ("blocked_path", "decision_reason_", "mcp_server", "server_policy_ask_only")
-        ),
-        "* | - key system/permission_denied: decision_reason",
+        *(f"* | - key can_use_tool: {key}" for key in ("blocked_path", "decision_reason_", "server_policy_ask_only")),
     ),
     "Permission hooks": ("a permission hook | - hook PermissionRequest", "a permission hook | + hook PermissionRequest"),
     "Disallowed tools": (
@@ -142,8 +139,6 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "interrupted while a tool runs | + withdrawn mcp_message",
         "interrupted while a person is asked | - end permission_denials [{",
         "interrupted while a person is asked | + end permission_denials []",
-        "interrupted while a person is asked | - states running requires_action running idle running idle",
-        "interrupted while a person is asked | + states running requires_action idle running idle",
     ),
     "Costs of a resumed session": ("sessions | - end total_cost_usd", "sessions | + end total_cost_usd 0.000105"),
     "Sessions that cannot open": (
