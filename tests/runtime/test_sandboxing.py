@@ -12,7 +12,13 @@ from support_sandbox import need
 from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.permissions import Place, parse_rule
 from toolwright.runtime.sandboxing import named_path
-from toolwright.types import CLIConnectionError, OptionsError, PermissionResultAllow, ToolPermissionContext
+from toolwright.types import (
+    CLIConnectionError,
+    OptionsError,
+    PermissionResultAllow,
+    PermissionResultDeny,
+    ToolPermissionContext,
+)
 from toolwright.workspace.sandbox.terms import Terms
 
 pytestmark = pytest.mark.anyio
@@ -160,3 +166,59 @@ def test_only_a_line_of_one_command_can_be_excluded(command: str, excluded: bool
     terms = Terms(excluded=("docker", "git push:*"))
     assert terms.excludes(command) is excluded
     assert terms.encloses(command) is not excluded
+
+
+class Person:
+    """Answers questions about hosts, and lets every command run."""
+
+    def __init__(self, *allowed: str) -> None:
+        self.allowed = allowed
+        self.asked: list[tuple[str, str, str | None]] = []
+
+    async def __call__(
+        self, name: str, data: dict[str, Any], context: ToolPermissionContext
+    ) -> PermissionResultAllow | PermissionResultDeny:
+        if name != "SandboxNetworkAccess":
+            return PermissionResultAllow()
+        self.asked.append((data["host"], str(data["port"]), context.title))
+        return PermissionResultAllow() if data["host"] in self.allowed else PermissionResultDeny(message="no")
+
+
+FETCH = "python3 -c 'import sys, urllib.request as r; r.urlopen(sys.argv[1], timeout=20)' http://{} 2>&1 | tail -1"
+
+
+async def test_an_unknown_host_is_asked_about_once_in_every_mode(tmp_path: Path) -> None:
+    person = Person()
+    command = FETCH.format("unknown.invalid/a") + "; " + FETCH.format("unknown.invalid/b")
+    said = await run(tmp_path, command, sandbox=ON, can_use_tool=person, permission_mode="acceptEdits")
+    assert [asked[:2] for asked in person.asked] == [("unknown.invalid", "80")]
+    assert person.asked[0][2] == "Let sandboxed commands reach unknown.invalid, port 80"
+    assert "403" in said[0]
+
+
+async def test_what_the_person_allows_is_tried(tmp_path: Path) -> None:
+    person = Person("unknown.invalid")
+    said = await run(tmp_path, FETCH.format("unknown.invalid/"), sandbox=ON, can_use_tool=person)
+    assert "403" not in said[0]  # the name does not exist: the proxy looked it up and says that
+
+
+async def test_rules_about_domains_answer_for_the_person(tmp_path: Path) -> None:
+    person = Person("denied.invalid")
+    said = await run(
+        tmp_path,
+        FETCH.format("denied.invalid/"),
+        FETCH.format("allowed.invalid/"),
+        sandbox=ON,
+        can_use_tool=person,
+        disallowed_tools=["WebFetch(domain:denied.invalid)"],
+        allowed_tools=["WebFetch(domain:allowed.invalid)"],
+    )
+    assert person.asked == []
+    assert ["403" in text for text in said] == [True, False]
+
+
+async def test_nobody_is_asked_where_only_named_domains_count(tmp_path: Path) -> None:
+    person = Person("unknown.invalid")
+    strict = {**ON, "network": {"allowedDomains": ["other.invalid"], "strictAllowlist": True}}
+    said = await run(tmp_path, FETCH.format("unknown.invalid/"), sandbox=strict, can_use_tool=person)
+    assert (person.asked, "403" in said[0]) == ([], True)

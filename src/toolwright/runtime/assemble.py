@@ -199,7 +199,12 @@ async def sandbox_for(options: ClaudeAgentOptions, ground: Ground, *, workspace:
     if config is None:
         return None
     surroundings = sandboxing.Surroundings(
-        workspace, ground.env, lambda: gate.rules, lambda: place_of(ground, workspace), lambda line: tell(options, line)
+        workspace,
+        ground.env,
+        lambda: gate.rules,
+        lambda: place_of(ground, workspace),
+        lambda line: tell(options, line),
+        gate.admits_host if gate.can_ask else None,
     )
     return await sandboxing.set_up_sandbox(config, surroundings)
 

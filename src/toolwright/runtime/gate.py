@@ -26,6 +26,7 @@ from toolwright.permissions import (
     suggestions,
 )
 from toolwright.runtime.asking import Asking, Question
+from toolwright.runtime.network_access import NETWORK_ACCESS
 from toolwright.tools.base import Tool
 from toolwright.types import (
     ClaudeSDKError,
@@ -138,6 +139,25 @@ class Gate:
         if decision.behavior == "deny":
             return Verdict(False, call.input, decision.reason, reason_type=decision.reason_type, reason=decision.reason)
         return await self._answered(Question(tool, call, decision, tool_use_id, self._offers(call)))
+
+    async def admits_host(self, host: str, port: int) -> bool:
+        """Whether sandboxed commands may reach a host that the sandbox's own rules do not name.
+
+        Rules about `WebFetch(domain:…)` count; no mode lets a host in, since the sandbox is to hold in every mode.
+        """
+        call = Call("WebFetch", {"host": host, "port": port}, hosts=(host,))
+        mode: PermissionMode = "dontAsk" if self.mode == "dontAsk" else "default"
+        decision = decide(call, rules=self.rules, mode=mode, place=self._changing.place())
+        if decision.behavior != "ask":
+            return decision.behavior == "allow"
+        question = Question(NETWORK_ACCESS, replace(call, name=NETWORK_ACCESS.name), decision, "", self._offers(call))
+        answer = await self._asking.ask(question)
+        return answer is not None and self._verdict(call, answer).allowed
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is anybody to put a question to."""
+        return self._asking.can_use_tool is not None
 
     def _offers(self, call: Call) -> list[PermissionUpdate]:
         return suggestions(call, rules=self.rules, mode=self.mode, place=self._changing.place())

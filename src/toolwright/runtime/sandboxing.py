@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -72,6 +72,8 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
         workspace.unenclosed = str(error)
         around.tell(f"toolwright: commands run WITHOUT a sandbox: {error}")
         return None
+    if mechanism.name == "Landlock":  # without a network there is nothing to ask about
+        around = replace(around, ask=None)
     if config.self_test:
         await anyio.to_thread.run_sync(check_mechanism, mechanism)
     way_out = way_out_of(config, around)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolwright.permissions import made_visible
+from toolwright.runtime.network_access import NETWORK_ACCESS
 from toolwright.tools.base import Tool
 
 LONGEST_GAP = 40
@@ -71,6 +72,8 @@ def _heading(tool: Tool, given: Mapping[str, Any]) -> tuple[str, tuple[str, ...]
         return f"Call {shown(own)} of the MCP server {shown(server)}{_address(tool)}", ()
     if tool.name == "Bash":
         return f"Run {shown(str(given.get('command', '')))}", ("command", "description")
+    if tool.name == NETWORK_ACCESS.name:
+        return f"Let sandboxed commands reach {shown(str(given.get('host')))}, port {given.get('port')}", ("host", "port")
     if tool.name == "ExitPlanMode":
         return f"Carry out this plan?\n{shown(str(given.get('plan', '')))}", ("plan",)
     if tool.name == "AskUserQuestion":
