@@ -329,7 +329,7 @@ shared_function_tools = lru_cache(maxsize=64)(function_tools)
 def server_ground(
     options: ClaudeAgentOptions, ground: Ground, host: Host, *, workspace: Workspace, session: LocalSession
 ) -> ServerGround:
-    """What external tool servers get of this session; its folders as they are now, without a scratch folder it may have later."""
+    """What external tool servers get of this session; its folders as they are now, without a scratch folder of later."""
     roots = workspace.roots
     around = Surroundings(
         workspace.home,
