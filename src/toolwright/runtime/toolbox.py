@@ -199,6 +199,8 @@ class Toolbox:
         if listed is not None and listed != connection.served:
             self._take(name, listed)
             self._refresh()
+        elif not self._resources and has_resources(connection):
+            self._refresh()
 
     def _take(self, name: str, served: list[ServedTool]) -> None:
         connection = self.connections[name]
