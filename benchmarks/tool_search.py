@@ -59,7 +59,8 @@ def adapted(servers: dict[str, list[ServedTool]]) -> list[ServedToolAdapter]:
 
 def cost(count: int) -> tuple[int, int]:
     """Tokens of `count` tools when all are sent, and when they wait: the tool that finds them, with its list."""
-    once, tools, copy = published(), [], 0
+    once, copy = published(), 0
+    tools: list[ServedToolAdapter] = []
     while len(tools) < count:
         copy += 1
         tools += adapted({f"{name}{copy if copy > 1 else ''}": listed for name, listed in once.items()})
