@@ -10,7 +10,7 @@ import json
 import os
 import select
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -25,11 +25,14 @@ _ALONE = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns"),
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
-_KERNEL_SWITCHES = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
-"""What root could still write to in a fresh /proc."""
+_READ_SWITCHES, _OTHER_SWITCHES = (
+    ("/proc/sys", "/proc/sysrq-trigger"),
+    ("/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi"),
+)
+"""What root could still write to in a fresh /proc: what programs read there, and folders that hardly any looks into."""
 _LAST_MOMENTS = 2.0
 """Seconds that processes get to be gone once their sandbox has ended."""
-_OWN = ("/proc", "/dev")
+_OWN = ("/proc/", "/dev/")
 _TEMPORARY = ("/tmp", "/var/tmp")
 _NOT_ENTERED = ("--perms", "0000", "--size", "4096", "--tmpfs")
 _NOT_WRITTEN = ("--perms", "0555", "--size", "4096", "--tmpfs")
@@ -124,32 +127,44 @@ def _innermost(path: str, folders: Sequence[str]) -> str | None:
 
 def arguments(policy: SandboxPolicy, directory: str, *, private: PrivateFolder) -> list[str]:
     """The options for bubblewrap."""
-    machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/", "--dev", "/dev"]
-    return [*_ALONE, *machine, *_processes(policy.weaker), *_covers(policy, private), "--chdir", directory]
+    machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/"]
+    return [*_ALONE, *machine, *_covers(policy, private), "--dev", "/dev", *_processes(policy.weaker), "--chdir", directory]
 
 
 def _processes(weaker: bool) -> list[str]:
     """A /proc that shows the sandbox's own processes and no switch of the kernel."""
     if weaker:  # some containers allow no fresh one
         return ["--ro-bind", "/proc", "/proc"]
-    paths = _KERNEL_SWITCHES if os.geteuid() == 0 else _KERNEL_SWITCHES[:1]  # for others their owner is somebody else
-    switches = [part for path in paths if os.path.exists(path) for part in ("--ro-bind", path, path)]
-    return ["--proc", "/proc", *switches]
+    if os.geteuid() != 0:  # the owner of all but the first is somebody else
+        return ["--proc", "/proc", "--ro-bind", _READ_SWITCHES[0], _READ_SWITCHES[0]]
+    kept = [part for path in _READ_SWITCHES if os.path.exists(path) for part in ("--ro-bind", path, path)]
+    emptied = [part for path in _OTHER_SWITCHES if os.path.isdir(path) for part in (*_NOT_WRITTEN, path)]
+    return ["--proc", "/proc", *kept, *emptied]
 
 
 def _covers(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
+    """From the outside in; but an empty folder with nothing in it comes last, since every bind looks through all mounts."""
     layers = _layers(policy, private)
-    visible = [path for path, cover in layers.items() if cover[0] in ("--bind", "--ro-bind") and cover[1] == path]
-    options: list[str] = []
+    visible = {path for path, cover in layers.items() if _shows(path, cover)}
+    outer = {parent for path in layers for parent in _parents(path)}
+    first: list[str] = []
+    last: list[str] = []
     for path, cover in sorted(layers.items(), key=lambda layer: layer[0].count("/")):
-        if not _is_there(path, layers) and path not in visible:
+        if path not in visible and not _is_there(path, layers):
             continue
-        if cover == _NOT_ENTERED and any(
-            is_within(other, path) for other in visible if other != path and other not in policy.read_only
-        ):
+        if cover == _NOT_ENTERED and path in outer and _is_passed(path, visible.difference(policy.read_only)):
             cover = _NOT_WRITTEN  # what is shown in there has to be reached
-        options += [*cover, path]
-    return options
+        where = last if cover[-1] == "--tmpfs" and path not in outer else first
+        where += [*cover, path]
+    return first + last
+
+
+def _shows(path: str, cover: tuple[str, ...]) -> bool:
+    return cover[0] in ("--bind", "--ro-bind") and cover[1] == path
+
+
+def _is_passed(path: str, visible: Collection[str]) -> bool:
+    return any(other != path and is_within(other, path) for other in visible)
 
 
 def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[str, ...]]:
@@ -167,18 +182,22 @@ def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[st
     layers |= {path: ("--ro-bind", "/dev/null") for path in policy.absent if os.path.lexists(path)}
     layers |= dict.fromkeys(policy.emptied, ("--ro-bind", private.empty))
     layers |= {path: _NOT_ENTERED if os.path.isdir(path) else ("--ro-bind", private.unreadable) for path in policy.hidden}
-    return {path: cover for path, cover in layers.items() if not is_within_any(path, _OWN) and path != "/"}
+    return {path: cover for path, cover in layers.items() if not f"{path}/".startswith(_OWN) and path != "/"}
 
 
 def _is_there(path: str, layers: dict[str, tuple[str, ...]]) -> bool:
     """Whether a path can be seen at all, or is already covered by what lies over a folder above it."""
-    parent = os.path.dirname(path)
-    while parent != "/":
+    for parent in _parents(path):
         cover = layers.get(parent)
         if cover is not None:
-            return cover[0] in ("--bind", "--ro-bind") and cover[1] == parent
-        parent = os.path.dirname(parent)
+            return _shows(parent, cover)
     return True
+
+
+def _parents(path: str) -> Iterator[str]:
+    """The folders above a path, the nearest first, without the root."""
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def _environment(inside: Inside, policy: SandboxPolicy) -> dict[str, str]:

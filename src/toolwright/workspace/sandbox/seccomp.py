@@ -11,6 +11,7 @@ import struct
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 _LOAD, _EQUAL, _ANY_SET_IN, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -131,9 +132,14 @@ def program(machine: Machine, *, unix: bool, inet: bool, owners: bool = True) ->
 def filter_descriptor(*, unix: bool, inet: bool, owners: bool = True) -> int:
     """The filter for this machine in a file without a name, to be read from its beginning."""
     descriptor = os.memfd_create("toolwright-seccomp", os.MFD_CLOEXEC)
-    os.write(descriptor, program(MACHINES[machine_name()], unix=unix, inet=inet, owners=owners))
+    os.write(descriptor, _program_here(unix, inet, owners))
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
+
+
+@cache
+def _program_here(unix: bool, inet: bool, owners: bool) -> bytes:
+    return program(MACHINES[machine_name()], unix=unix, inet=inet, owners=owners)
 
 
 def _no_set_id(index: int) -> list[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 
 _OF_HOME = """.ssh .gnupg .aws .azure .kube .config/gcloud .config/gh .config/hub .config/glab-cli .config/op .config/doctl
     .config/rclone .config/sops .config/age .docker/config.json .docker/contexts .netrc .npmrc .yarnrc.yml .pypirc .pgpass
@@ -33,11 +34,15 @@ _HARMLESS_ENDS = (".example", ".sample", ".template", ".dist", ".defaults", ".sc
 
 def secret_places(home: str, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Every place on this machine that is hidden by default, whether or not there is something."""
-    places = [os.path.join(home, name.replace("\u00a0", " ")) for name in _OF_HOME.split()]
-    places += _OF_MACHINE.split()
-    for name in _NAMED_BY_VARIABLES.split():
-        places += [path for path in environment.get(name, "").split(":") if path.startswith("/") and path != home]
-    return tuple(dict.fromkeys((*places, *_host_keys(), *_other_homes(home))))
+    named = tuple(value for name in _NAMED_BY_VARIABLES.split() if (value := environment.get(name)))
+    return tuple(dict.fromkeys((*_known_places(home, named), *_host_keys(), *_other_homes(home))))
+
+
+@lru_cache(maxsize=16)
+def _known_places(home: str, named: tuple[str, ...]) -> tuple[str, ...]:
+    of_home = (os.path.join(home, name.replace("\u00a0", " ")) for name in _OF_HOME.split())
+    of_variables = (path for value in named for path in value.split(":") if path.startswith("/") and path != home)
+    return (*of_home, *_OF_MACHINE.split(), *of_variables)
 
 
 def is_env_file(path: str) -> bool:

@@ -112,17 +112,19 @@ def _set_up(root: str, names: Sequence[str], *, register: str) -> None:
     missing = [path for path in names if not os.path.lexists(path)]
     if missing:
         _enlist(_page(register, root), root, missing)
-    first = next((path for path in names if path not in missing and is_stub(path)), None)
+    first: str | None = None
+    ours: set[str] = set()
     for path in missing:
         try:
             first = _make(path, like=first)
+            ours.add(path)
         except FileExistsError:
             pass
         except OSError as error:
             if error.errno not in _NOT_OURS_TO_MAKE:  # what we may not make there, the command may not either
                 raise
     for path in names:
-        if os.path.islink(path):
+        if path not in ours and os.path.islink(path):
             raise SandboxRefused(
                 f"The command was not started: {path} has just become a link; a protected name must not be one."
             )

@@ -10,9 +10,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from toolwright.workspace.beneath import PATH_ONLY
 from toolwright.workspace.sandbox.errors import SandboxRefused
 from toolwright.workspace.sandbox.policy import SandboxPolicy, SandboxRules, is_within, is_within_any
 from toolwright.workspace.sandbox.stubs import is_stub
@@ -23,6 +25,7 @@ NESTED_LEVELS = 3
 """How deep below a writable folder protected names are looked for when there is no deny rule that needs a walk anyway."""
 MOST_PATHS = 2_000
 """Single paths that a sandbox hides or protects; each one costs a mount."""
+_LINUX = sys.platform == "linux"
 _OUR_OWN_WANT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _DEPENDENCIES = frozenset({"node_modules", "site-packages", "__pycache__", ".venv", "venv", ".tox", ".nox", "vendor", "target"})
 """Folders of other people's code, full of names that mean nothing here."""
@@ -188,13 +191,17 @@ def _absent(root: str, rules: SandboxRules, opened: tuple[str, ...]) -> Iterator
     """The protected names that are not in the top folder `root`. A link there cannot be held: it could be replaced."""
     is_home = root == os.path.realpath(rules.home)
     for name in rules.names.of_top(is_home=is_home):
-        path = os.path.join(root, name)
-        if is_within_any(path, opened):
+        path = f"{root}/{name}"
+        if opened and is_within_any(path, opened):
             continue
-        if os.path.islink(path):
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:
+            mode = 0
+        if stat.S_ISLNK(mode):
             _refuse_link(path)
-        if not os.path.lexists(path) or is_stub(path):
-            yield _first_missing(path)
+        if not mode or is_stub(path):
+            yield _first_missing(path) if "/" in name else path
 
 
 def _first_missing(path: str) -> str:
@@ -226,8 +233,24 @@ def _deny_paths(rules: SandboxRules, found: _Findings) -> tuple[str, ...]:
 
 def _secrets(rules: SandboxRules, writable: tuple[str, ...]) -> tuple[str, ...]:
     """The default secrets that are there, without those that the person works in."""
-    real = _real(path for path in rules.secrets if os.path.exists(path))
+    real = _unique(path for each in rules.secrets if (path := _where(each)) is not None)
     return tuple(path for path in real if path not in writable and path not in rules.shown and path != "/")
+
+
+def _where(path: str) -> str | None:
+    """The real path of what is there, None if nothing is: as `realpath` says it, in a third of the time."""
+    if not _LINUX:
+        return os.path.realpath(path) if os.path.exists(path) else None
+    if not os.access(path, os.F_OK, effective_ids=True):  # most are not there, and an exception takes longer
+        return None
+    try:
+        descriptor = os.open(path, PATH_ONLY)
+    except OSError:
+        return None
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
 
 
 def _pinned(paths: Iterable[str], writable: tuple[str, ...]) -> tuple[str, ...]:
