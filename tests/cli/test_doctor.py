@@ -20,7 +20,8 @@ def findings(**more: Any) -> dict[str, Any]:
         {"name": "bubblewrap", "works": False, "problem": "bwrap is not installed", "remedy": "apt install bubblewrap"}
     ]
     base = {"ok": True, "mechanism": "Landlock", "user": 1000, "mechanisms": mechanisms, "programs": [program], "seconds": 1.5}
-    return {**base, "probes": probes, **more}
+    limit = {"key": "processes", "mechanism": "none: RLIMIT_NPROC does not bind root", "holds": False, "missing": "a cgroup"}
+    return {**base, "probes": probes, "limits": [limit], **more}
 
 
 def test_what_is_missing_is_named_with_the_package_that_brings_it() -> None:
@@ -28,6 +29,7 @@ def test_what_is_missing_is_named_with_the_package_that_brings_it() -> None:
     assert "bwrap is not installed. What helps: apt install bubblewrap" in text
     assert "missing (package util-linux), needed for domains" in text
     assert "no     Two is not promised" in text
+    assert "processes   none: RLIMIT_NPROC does not bind root\n         What helps: a cgroup" in text
     assert "1 of 2 held, in 1.5 s. Everything that is promised held." in text
 
 
@@ -48,6 +50,7 @@ def test_the_machine_is_examined_for_real_and_told_as_json(capfd: pytest.Capture
     found = json.loads(capfd.readouterr().out)
     assert [each["name"] for each in found["probes"] if not each["held"]] == []
     assert (code, found["ok"], found["mechanism"]) == (0, True, "bubblewrap")
+    assert {each["key"] for each in found["limits"]} >= {"cpuSeconds", "memoryMb", "processes", "scratchMb"}
 
 
 @pytest.mark.parametrize("arguments", [["doctor", "x"], ["doctor", "--mechanism", "magic"], ["doctor", "--nope"]])

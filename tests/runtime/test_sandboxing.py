@@ -115,6 +115,33 @@ async def test_credentials_are_kept_from_commands(tmp_path: Path) -> None:
     assert "OTHER=x" in said[0]
 
 
+async def test_env_files_are_hidden_by_choice(tmp_path: Path) -> None:
+    (tmp_path / "workspace/sub/.env").mkdir(parents=True)  # a virtual environment of that name
+    (tmp_path / "workspace/sub/.env/x").write_text("a folder")
+    for name in (".env", "sub/.env.local", ".env.example"):
+        (tmp_path / "workspace" / name).write_text(f"hunter2 in {name}")
+    command = "cat .env sub/.env.local .env.example sub/.env/x"
+    assert "hunter2 in .env\n" in (await run(tmp_path, command.replace(" sub", "; echo; cat sub", 1), sandbox=ON))[0]
+    said = await run(tmp_path, command, sandbox={**ON, "filesystem": {"hideEnvFiles": True}})
+    assert "hunter2 in .env.example" in said[0]
+    assert "a folder" in said[0]
+    assert said[0].count("hunter2") == 1
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+async def test_limits_of_the_settings_hold_with_and_without_a_sandbox(tmp_path: Path, enabled: bool) -> None:
+    settings = '{"sandbox": {"limits": {"openFiles": 77, "cpuSeconds": 88}}}'
+    said = await run(tmp_path, "ulimit -n; ulimit -t", sandbox={"enabled": enabled}, settings=settings, allowed_tools=["Bash"])
+    assert said[0].split() == ["77", "88"]
+
+
+async def test_refused_hosts_are_told_with_what_to_do(tmp_path: Path) -> None:
+    strict = {**ON, "network": {"allowedDomains": ["other.invalid"], "strictAllowlist": True}}
+    said = await run(tmp_path, FETCH.format("unknown.invalid/"), sandbox=strict)
+    assert "the sandbox refused connections" in said[0]
+    assert "host unknown.invalid (port 80) is not allowed" in said[0]
+
+
 async def test_background_commands_are_held_too(tmp_path: Path) -> None:
     await run(tmp_path, {"command": f"touch {tmp_path}/outside", "run_in_background": True}, "sleep 1", sandbox=ON)
     assert not (tmp_path / "outside").exists()

@@ -126,6 +126,25 @@ def test_an_untrusted_folder_may_tighten_the_sandbox_but_gains_nothing_by_turnin
     assert known.auto_allow_bash is True
 
 
+def test_an_untrusted_folder_may_lower_limits_but_not_raise_them(place: Place) -> None:
+    place.write("user", {"sandbox": {"limits": {"processes": 100, "openFiles": 50}}})
+    place.write("project", {"sandbox": {"limits": {"processes": 7, "openFiles": 0, "memoryMb": 9}}})
+    sandbox = place.load().sandbox
+    assert sandbox is not None
+    assert (sandbox.limits.processes, sandbox.limits.open_files, sandbox.limits.memory_mb) == (100, 50, None)
+    assert (sandbox.caps.processes, sandbox.caps.open_files, sandbox.caps.memory_mb) == (7, None, 9)
+
+
+def test_an_untrusted_folder_may_hide_its_env_files_but_not_show_them(place: Place) -> None:
+    place.write("project", {"sandbox": {"filesystem": {"hideEnvFiles": True}}})
+    assert (known := place.load().sandbox) is not None
+    assert known.filesystem.hide_env_files is True
+    place.write("user", {"sandbox": {"filesystem": {"hideEnvFiles": True}}})
+    place.write("project", {"sandbox": {"filesystem": {"hideEnvFiles": False}}})
+    assert (known := place.load().sandbox) is not None
+    assert known.filesystem.hide_env_files is True
+
+
 RULES = some.sampled_from(
     [
         *("Bash", "Read", "Edit", "Write", "Glob", "mcp__a", "mcp__a__b", "WebFetch(domain:*)"),

@@ -213,7 +213,7 @@ async def test_very_many_run_at_once_without_threads_up_to_a_limit(tmp_path: Pat
                 while not shell.log.size:
                     await anyio.sleep(0.01)
             assert shell.log.read_new(100).text == f"{number}\n"
-        assert threading.active_count() == threads
+        assert threading.active_count() <= threads + 1  # the one that measures the scratch folder
         assert open_descriptors() - descriptors <= 3 * MOST_RUNNING + 5
         await workspace.end_shell(shells[0])
         await ended(await workspace.start_command("true"))

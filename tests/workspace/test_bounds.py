@@ -117,6 +117,24 @@ async def test_background_commands_are_limited_too(tmp_path: Path) -> None:
     await workspace.close()
 
 
+async def test_a_limit_that_a_background_command_ran_into_is_named(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path, limits=ChildLimits(file_size_mb=1))
+    shell = await workspace.start_command("head -c 5000000 /dev/zero > big")
+    assert await shell.wait(30)
+    assert "1 MB for one file" in shell.notices[0]
+    assert "1 MB for one file" in await text_of("BashOutput", workspace, bash_id=shell.id)
+    await workspace.close()
+
+
+async def test_a_full_scratch_folder_ends_background_commands(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path, limits=ChildLimits(scratch_mb=2))
+    shell = await workspace.start_command("head -c 4000000 /dev/urandom | base64 -w 0; sleep 600")
+    assert await shell.wait(60)
+    assert shell.problem is not None
+    assert "sandbox.limits.scratchMb" in shell.problem
+    await workspace.close()
+
+
 async def test_hooks_are_limited_too(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path, limits=ChildLimits(open_files=62))
     answer = await workspace.exchange("cat; ulimit -H -n", stdin=b"asked ", on_output=lambda piece: None)

@@ -16,6 +16,7 @@ from toolwright.workspace.child_limits import (
     ChildLimits,
     chosen_limits,
     limit_words,
+    lowered,
     machine_threads,
 )
 from toolwright.workspace.limit_notices import GroupEvents, explain_limit, scratch_notice
@@ -214,3 +215,9 @@ def test_what_is_said_changes_what_it_names() -> None:
         ChildLimits(), processes=7, memory_mb=0
     )
     assert set(SETTINGS_KEYS.values()) == {each.name for each in fields(ChildLimits)}
+
+
+def test_caps_only_lower() -> None:
+    limits = ChildLimits(processes=100, open_files=50, cpu_seconds=0)
+    capped = lowered(limits, {"processes": 7, "open_files": 60, "cpu_seconds": 9, "memory_mb": 0, "scratch_mb": None})
+    assert capped == replace(limits, processes=7, cpu_seconds=9)

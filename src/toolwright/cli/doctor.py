@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from shutil import get_terminal_size, which
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,8 @@ USAGE = """\
 Usage: toolwright doctor [--json] [--mechanism NAME]
 
 Tries about thirty ways out of the sandbox for real, in a folder of its own, and
-says for each whether it held; also which mechanism this machine has, and what is
-missing for a better one.
+says for each whether it held; also which mechanism this machine has, what holds
+each limit of a command, and what is missing for a better one.
 
   --json            The same as JSON
   --mechanism NAME  Try this one (bubblewrap, Landlock) instead of the best
@@ -54,6 +55,7 @@ def doctor_command(arguments: Sequence[str]) -> int:
 
 def examine(wanted: str | None = None) -> dict[str, Any]:
     """Everything there is to say, as JSON has it. Raises `UsageError` for a mechanism this system does not know."""
+    from toolwright.workspace.limit_survey import survey_limits
     from toolwright.workspace.sandbox.mechanisms import availabilities
 
     known = availabilities()
@@ -73,6 +75,7 @@ def examine(wanted: str | None = None) -> dict[str, Any]:
             {"name": each.name, "works": each.works, "problem": each.problem, "remedy": each.remedy} for each in known
         ],
         "programs": [_program(*each) for each in _PROGRAMS],
+        "limits": [asdict(each) for each in survey_limits()],
         "seconds": round(time.monotonic() - started, 2),
         "probes": [
             {"name": each.name, "title": each.title, "held": each.held, "promised": each.promised, "detail": each.detail}
@@ -103,6 +106,10 @@ def report(findings: dict[str, Any], width: int = 80) -> str:
         if not each["works"]:
             lines += _wrapped(f"{each['problem']}. What helps: {each['remedy']}", width)
     lines += [f"  {each['name']:<11} {_found(each)}" for each in findings["programs"]]
+    lines += ["", "What holds the limits of commands (sandbox.limits), in a sandbox or not:"]
+    for each in findings["limits"]:
+        lines.append(f"  {each['key']:<11} {each['mechanism']}")
+        lines += _wrapped(f"What helps: {each['missing']}", width) if each["missing"] else []
     if findings["mechanism"] is None:
         return "\n".join([*lines, "", "No sandbox works here: sessions that ask for one will refuse to run commands.", ""])
     lines += ["", f"Tried with {findings['mechanism']}, as user {findings['user']}:"]

@@ -64,6 +64,7 @@ from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
 if TYPE_CHECKING:
     from toolwright.workspace.checkpoints import FileHistory
+    from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.egress.session import Egress
 
 MOST_RETRIES = 15
@@ -179,7 +180,14 @@ def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
     explicit = {**ground.settings.env, **options.env}
     state_dir = str(config_dir(ground.env))
     try:
-        workspace = Workspace(ground.cwd, add_dirs=added, env=explicit, user=options.user, state_dir=state_dir)
+        workspace = Workspace(
+            ground.cwd,
+            add_dirs=added,
+            env=explicit,
+            user=options.user,
+            state_dir=state_dir,
+            limits=command_limits(options, ground),
+        )
         if options.user is not None:
             workspace.child_environment()  # looks the user up
         return workspace
@@ -187,6 +195,14 @@ def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
         raise OptionsError(f"add_dirs: {error}") from None
     except CommandNotStarted as error:
         raise OptionsError(f"user: {error}") from None
+
+
+def command_limits(options: ClaudeAgentOptions, ground: Ground) -> ChildLimits | None:
+    if options.sandbox is None and ground.settings.sandbox is None:
+        return None
+    from toolwright.runtime import sandboxing  # only for sessions that say something about it
+
+    return sandboxing.limits_of(sandboxing.said_of_sandbox(options, ground.settings.sandbox))
 
 
 async def sandbox_for(options: ClaudeAgentOptions, ground: Ground, *, workspace: Workspace, gate: Gate) -> Egress | None:

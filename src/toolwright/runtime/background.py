@@ -123,7 +123,9 @@ def summary(shell: BackgroundShell) -> str:
         return f'Background command "{name}" was ended: {shell.problem}.'
     if shell.status == "killed":
         return f'Background command "{name}" was stopped.'
-    return f'Background command "{name}" {shell.status} with exit code {shell.exit_code}.'
+    # Lists are left to BashOutput: the hosts in them are words of the command's choice.
+    told = "".join(f" {notice[:1].upper()}{notice[1:].rstrip('.')}." for notice in shell.notices if "\n" not in notice)
+    return f'Background command "{name}" {shell.status} with exit code {shell.exit_code}.{told}'
 
 
 def in_words(shell: BackgroundShell) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -14,11 +14,12 @@ from toolwright.permissions.patterns import split_anchor
 from toolwright.permissions.rules import Rule
 from toolwright.sessions import config_dir
 from toolwright.settings import SandboxConfig, sandbox_of
-from toolwright.settings.sandbox import merge_sandbox
+from toolwright.settings.sandbox import SandboxLimits, merge_sandbox
 from toolwright.types import ClaudeAgentOptions, OptionsError
 
 if TYPE_CHECKING:  # the sandbox is loaded only for sessions that have one
     from toolwright.workspace import Workspace
+    from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.egress.domains import Ask
     from toolwright.workspace.egress.session import Egress
     from toolwright.workspace.sandbox.launch import Mechanism
@@ -41,10 +42,24 @@ class Surroundings:
     """Asks whether a host may be reached that no rule names."""
 
 
+def said_of_sandbox(options: ClaudeAgentOptions, of_settings: SandboxConfig | None) -> SandboxConfig | None:
+    """What options and settings together say, whether a sandbox is wanted or not. Raises `OptionsError`."""
+    return merge_sandbox(sandbox_of(options.sandbox) if options.sandbox else None, of_settings)
+
+
 def sandbox_config(options: ClaudeAgentOptions, of_settings: SandboxConfig | None) -> SandboxConfig | None:
-    """What options and settings together say; None if no sandbox is wanted. Raises `OptionsError`."""
-    said = merge_sandbox(sandbox_of(options.sandbox) if options.sandbox else None, of_settings)
+    """The same; None if no sandbox is wanted. Raises `OptionsError`."""
+    said = said_of_sandbox(options, of_settings)
     return said if said is not None and said.enabled else None
+
+
+def limits_of(config: SandboxConfig | None) -> ChildLimits | None:
+    """What a command may take, in a sandbox or not; None if nothing is said about it."""
+    if config is None or (config.limits, config.caps) == (SandboxLimits(), SandboxLimits()):
+        return None
+    from toolwright.workspace.child_limits import chosen_limits, lowered
+
+    return lowered(chosen_limits(asdict(config.limits)), asdict(config.caps))
 
 
 async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress | None:
@@ -120,9 +135,19 @@ def rules_of(config: SandboxConfig, around: Surroundings, state_dir: str) -> San
             bool(network.allow_all_unix_sockets),
             has_proxy=wants_way_out(config, around),
         ),
-        permissions=permission_paths(around.rules(), around.place()),
+        permissions=_also_env_files(permission_paths(around.rules(), around.place()), bool(files.hide_env_files)),
         weaker=bool(config.enable_weaker_nested_sandbox),
     )
+
+
+def _also_env_files(paths: PermissionPaths, hidden: bool) -> PermissionPaths:
+    """`filesystem.hideEnvFiles`. A folder of such a name is a virtual environment."""
+    if not hidden:
+        return paths
+    from toolwright.workspace.sandbox.secret_places import is_env_file
+
+    denied = paths.is_hidden
+    return replace(paths, is_hidden=lambda path: denied(path) or (is_env_file(path) and not os.path.isdir(path)))
 
 
 # permission rules

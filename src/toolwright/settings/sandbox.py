@@ -38,6 +38,8 @@ class SandboxFilesystem:
     deny_read: tuple[str, ...] = ()
     allow_read: tuple[str, ...] = ()
     disabled: bool | None = None
+    hide_env_files: bool | None = None
+    """Whether `.env` files in the writable folders are kept from commands; ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class SandboxConfig:
     filesystem: SandboxFilesystem = field(default_factory=SandboxFilesystem)
     credentials: tuple[Credential, ...] = ()
     limits: SandboxLimits = field(default_factory=SandboxLimits)
+    caps: SandboxLimits = field(default_factory=SandboxLimits)
+    """Limits that count only where they are lower than what holds otherwise: the wish of a folder that nobody vouches for."""
 
 
 def read_sandbox(reader: Reader) -> SandboxConfig:
@@ -134,6 +138,7 @@ def _filesystem(reader: Reader | None) -> SandboxFilesystem:
         deny_read=reader.texts("denyRead"),
         allow_read=reader.texts("allowRead"),
         disabled=reader.boolean("disabled"),
+        hide_env_files=reader.boolean("hideEnvFiles"),
     )
     reader.accept("allowManagedReadPathsOnly")
     reader.finish()
@@ -212,8 +217,15 @@ def tighten_sandbox(base: SandboxConfig | None, wish: SandboxConfig) -> SandboxC
         network=_tight_network(known.network, wish.network),
         filesystem=_tight_filesystem(known.filesystem, wish.filesystem),
         credentials=tuple(dict.fromkeys((*known.credentials, *(each for each in wish.credentials if each.mode == "deny")))),
+        caps=_lower(_lower(known.caps, wish.limits), wish.caps),
     )
     return tight if base is not None or tight != SandboxConfig() else None
+
+
+def _lower(known: SandboxLimits, wish: SandboxLimits) -> SandboxLimits:
+    """The lower of each two numbers; 0, which is no limit, and None say nothing."""
+    pairs = ((each.name, getattr(known, each.name), getattr(wish, each.name)) for each in fields(SandboxLimits))
+    return SandboxLimits(**{name: min(filter(None, (ours, theirs)), default=None) for name, ours, theirs in pairs})
 
 
 def _tight_network(known: SandboxNetwork, wish: SandboxNetwork) -> SandboxNetwork:
@@ -229,4 +241,5 @@ def _tight_filesystem(known: SandboxFilesystem, wish: SandboxFilesystem) -> Sand
         known,
         deny_write=tuple(dict.fromkeys((*known.deny_write, *wish.deny_write))),
         deny_read=tuple(dict.fromkeys((*known.deny_read, *wish.deny_read))),
+        hide_env_files=True if wish.hide_env_files else known.hide_env_files,
     )

@@ -83,7 +83,7 @@ class Bash(BuiltinTool):
         result = await _run(parsed, workspace, milliseconds / 1000)
         if parsed.cwd == ".":
             notices += _carry(result, workspace)
-        notices += _stopped_by_sandbox(parsed, result, workspace)
+        notices += result.notices
         return _output(parsed, result, notices, milliseconds)
 
 
@@ -133,13 +133,6 @@ def _is_enclosed(parsed: BashInput, workspace: Workspace) -> bool:
 
 def _without_sandbox(workspace: Workspace) -> list[str]:
     return [] if workspace.unenclosed is None else [f"this ran WITHOUT a sandbox: {workspace.unenclosed}"]
-
-
-def _stopped_by_sandbox(parsed: BashInput, result: CommandResult, workspace: Workspace) -> list[str]:
-    if result.exit_code == 0 or workspace.enclosure is None or not _is_enclosed(parsed, workspace):
-        return []
-    notice = workspace.enclosure.notice(parsed.command, result.output.text)
-    return [] if notice is None else [notice]
 
 
 def _return_home(workspace: Workspace) -> list[str]:

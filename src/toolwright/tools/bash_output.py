@@ -97,7 +97,7 @@ async def _filtered(shell: BackgroundShell, pattern: str) -> Look:
 def _text(shell: BackgroundShell, look: Look, waited: str | None) -> str:
     body = look.text.rstrip("\n")
     log = f"log: {shell.log.path}, {shell.log.size:,} bytes"
-    notices = [*look.notices, *([waited] if waited else []), log]
+    notices = [*look.notices, *([waited] if waited else []), *shell.notices, log]
     return "\n".join([f"{shell.id} {standing(shell)}", body or "(no new output)", *(f"[{notice}]" for notice in notices)])
 
 

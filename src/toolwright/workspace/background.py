@@ -12,7 +12,7 @@ import selectors
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -20,11 +20,14 @@ from anyio.lowlevel import checkpoint
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.workspace import guardian
 from toolwright.workspace.children import Launched
-from toolwright.workspace.errors import CommandNotStarted, UnknownShell
+from toolwright.workspace.errors import CommandNotStarted, FileChanged, UnknownShell
 from toolwright.workspace.limits import inline
 from toolwright.workspace.logs import ShellLog
 from toolwright.workspace.shells import Surroundings, shell_path
 from toolwright.workspace.trees import Mark, end_tree
+
+if TYPE_CHECKING:
+    from toolwright.workspace.bounds import Looking
 
 MOST_RUNNING = 256
 """Shells that one session may have running at once."""
@@ -35,6 +38,8 @@ MOST_BYTES_IN_ALL = 4 << 30
 
 _GRACE = 0.1
 """Seconds for what a finished command left behind to finish its sentence."""
+_TAIL = 1 << 16
+"""How much of the end of the output is looked at for the reason of a failure."""
 _PIPE_HOLDS = 1 << 16
 """What Linux keeps in a pipe: no more than that can still be there of a command that has ended."""
 
@@ -57,6 +62,7 @@ class BackgroundShell:
         "launched",
         "leaving_at",
         "log",
+        "notices",
         "problem",
         "silent",
         "status",
@@ -79,6 +85,8 @@ class BackgroundShell:
         self.ended_at = 0.0
         self.problem: str | None = None
         """Why it was ended, if nobody asked for that."""
+        self.notices: tuple[str, ...] = ()
+        """Once it has ended: which limit it ran into, and what its sandbox kept it from, in words."""
         self.told = False
         """Whether the model has been told that it ended; set by who tells it."""
         self.around = around
@@ -189,7 +197,7 @@ class BackgroundShells:
     def _follow(self, shell: BackgroundShell) -> None:
         try:
             if self._follower is None:
-                self._follower = _Follower(self._keep, self._ended)
+                self._follower = _Follower(self._keep, self._ended, self._give_up)
             self._follower.add(shell)
         except BaseException:  # no descriptor left to wait with: do not lose it
             shell.launched.collect()
@@ -219,6 +227,7 @@ class BackgroundShells:
         shell.ending = spawn(end, name="toolwright ends a shell")
 
     def _ended(self, shell: BackgroundShell) -> None:
+        shell.notices = tuple(_explained(shell))
         self._rest_if_idle()
         self._tell(shell)
 
@@ -232,14 +241,37 @@ class BackgroundShells:
             self.on_change(shell)
 
 
+def _explained(shell: BackgroundShell) -> list[str]:
+    """What can be told about how a command ended, from its exit code and the end of its output."""
+    code, around = shell.exit_code, shell.around
+    if code is None or shell.stopping:
+        return []
+    with suppress(OSError, FileChanged):
+        tail = shell.log.tail(_TAIL)
+        limit = None if around.bounds is None else around.bounds.explain(code, tail)
+        return [*([] if limit is None else [limit]), *around.notices(shell.command, code, tail)]
+    return []
+
+
 class _Follower:
-    """One task that waits for all running shells at once. It ends when the last of them is let go of."""
+    """One task that waits for all running shells at once. It ends when the last of them is let go of.
 
-    __slots__ = ("_keep", "_on_end", "_selector", "_task", "shells")
+    Every second it looks whether the scratch folder, which all shells of a session share, is too full (`on_full`).
+    """
 
-    def __init__(self, keep: Callable[[BackgroundShell, bytes], None], on_end: Callable[[BackgroundShell], None]) -> None:
+    __slots__ = ("_keep", "_looking", "_next_look", "_on_end", "_on_full", "_selector", "_task", "shells")
+
+    def __init__(
+        self,
+        keep: Callable[[BackgroundShell, bytes], None],
+        on_end: Callable[[BackgroundShell], None],
+        on_full: Callable[[BackgroundShell, str], None],
+    ) -> None:
         self._keep = keep
         self._on_end = on_end
+        self._on_full = on_full
+        self._looking: Looking | None = None
+        self._next_look = 0.0
         self._selector = selectors.DefaultSelector()
         self._task: OwnedTask | None = None
         self.shells: dict[BackgroundShell, None] = {}
@@ -248,6 +280,9 @@ class _Follower:
         for descriptor in (shell.launched.output, shell.launched.exit):
             self._selector.register(descriptor, selectors.EVENT_READ, shell)
         self.shells[shell] = None
+        if self._looking is None and shell.around.bounds is not None and shell.around.bounds.limits.scratch_mb:
+            self._looking = shell.around.bounds.looking()
+            self._next_look = anyio.current_time() + self._looking.pause
         if self._task is None:
             self._task = spawn(self._run, name="toolwright background shells")
 
@@ -275,8 +310,16 @@ class _Follower:
                     self._notice(key.data, key.fd)
                 for shell in self._leaving():
                     self.let_go(shell)
+                if self._looking is not None and anyio.current_time() >= self._next_look:
+                    await self._look(self._looking)
         finally:
             self._selector.close()  # not before: the event loop may be waiting with it
+
+    async def _look(self, looking: Looking) -> None:
+        full = await looking.finds_full()
+        self._next_look = anyio.current_time() + looking.pause
+        for shell in list(self.shells) if full else ():  # nobody can tell which of them filled it
+            self._on_full(shell, looking.notice)
 
     def _notice(self, shell: BackgroundShell, descriptor: int) -> None:
         if descriptor == shell.launched.output:
@@ -306,6 +349,7 @@ class _Follower:
 
     def _patience(self) -> float | None:
         times = [shell.leaving_at for shell in self.shells if not shell.stopping and shell.leaving_at is not None]
+        times += [] if self._looking is None else [self._next_look]
         return max(0, min(times) - anyio.current_time()) if times else None
 
     def _forget(self, descriptor: int) -> None:

@@ -104,6 +104,11 @@ class Looking:
         self.pause = LOOK_PAUSE
         """Seconds to wait before the next look."""
 
+    @property
+    def notice(self) -> str:
+        """What to say if it is too full."""
+        return self._bounds.scratch_notice
+
     async def finds_full(self) -> bool:
         started = time.monotonic()
         full = await self._bounds.scratch_is_full()

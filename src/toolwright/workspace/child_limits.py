@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 MEGABYTE = 1 << 20
@@ -58,6 +58,12 @@ def default_limits() -> ChildLimits:
 def chosen_limits(said: Mapping[str, int | None]) -> ChildLimits:
     """The limits by their names here; where None is said, or nothing, the default holds."""
     return ChildLimits(**{name: number for name, number in said.items() if number is not None})
+
+
+def lowered(limits: ChildLimits, caps: Mapping[str, int | None]) -> ChildLimits:
+    """The limits, where `caps` are lower: those. None and 0 cap nothing."""
+    held = {name: min(filter(None, (getattr(limits, name), cap))) for name, cap in caps.items() if cap}
+    return replace(limits, **held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def held_limits(place: Place | None, *, root: bool) -> tuple[HeldLimit, ...]:
         _processes(place, root),
         HeldLimit("openFiles", "RLIMIT_NOFILE, each process", True),
         HeldLimit("fileSizeMb", "RLIMIT_FSIZE, each file", True),
-        HeldLimit("scratchMb", "measured every second while a command runs in the foreground", True),
+        HeldLimit("scratchMb", "measured every second while commands run", True),
     )
 
 

@@ -81,6 +81,11 @@ class ShellLog:
             return data
         return data[: data.rfind(b"\n") + 1] or (data if len(data) == limit else b"")
 
+    def tail(self, limit: int) -> str:
+        """The last `limit` bytes of all, whether seen or not."""
+        with self._opened() as file:
+            return visible(os.pread(file, limit, max(0, self.size - limit)))
+
     def skip(self, size: int) -> None:
         self._looked += size
 

@@ -74,6 +74,10 @@ class Surroundings:
         if self.enclosed is not None:
             self.enclosed.leave()
 
+    def notices(self, command: str, exit_code: int, output: str) -> tuple[str, ...]:
+        """What to tell about what the sandbox kept `command` from."""
+        return () if self.enclosed is None else tuple(self.enclosed.notices(command, exit_code, output))
+
     def _script(self, report: int | None) -> str:
         reporting = "" if report is None else _REPORTING.format(report=report)
         bounding = "" if self.bounds is None else self.bounds.words
@@ -81,7 +85,8 @@ class Surroundings:
 
     async def end_all(self, leader: int, *, on_tick: Callable[[], None] = lambda: None) -> int:
         """End the command with all that came of it. Returns how many processes there were."""
-        ended = await end_tree(self.mark, leader, on_tick=on_tick)
+        is_keeper = self.enclosed is not None and self.enclosed.has_keeper
+        ended = await end_tree(self.mark, leader, leader_is_keeper=is_keeper, on_tick=on_tick)
         return ended if self.bounds is None else ended + await self.bounds.end_rest()
 
 
@@ -98,6 +103,8 @@ class CommandResult:
     """Where the shell stood when it ended; None if it could not say."""
     limit: str | None = None
     """Which limit it ran into, in words."""
+    notices: tuple[str, ...] = ()
+    """What its sandbox kept it from, in words."""
 
 
 async def run_to_end(command: str, surroundings: Surroundings, *, collector: OutputCollector, timeout: float) -> CommandResult:
@@ -105,7 +112,7 @@ async def run_to_end(command: str, surroundings: Surroundings, *, collector: Out
     report, report_end = _report_pipe()
     try:
         child = adopt(await surroundings.launch(command, report=report_end))
-        return await _follow(child, surroundings, collector, timeout=timeout, report=report)
+        return await _follow(child, command, surroundings, collector=collector, timeout=timeout, report=report)
     finally:
         surroundings.leave()
         os.close(report)
@@ -122,7 +129,7 @@ def shell_path() -> str:
 
 
 async def _follow(
-    child: ChildProcess, surroundings: Surroundings, collector: OutputCollector, *, timeout: float, report: int
+    child: ChildProcess, command: str, surroundings: Surroundings, *, collector: OutputCollector, timeout: float, report: int
 ) -> CommandResult:
     stopped, ended = None, 0
     try:
@@ -141,6 +148,7 @@ async def _follow(
         processes_ended=ended,
         last_directory=_reported(report),
         limit=_limit(surroundings.bounds, code, output.text, stopped),
+        notices=surroundings.notices(command, code, output.text),
     )
 
 

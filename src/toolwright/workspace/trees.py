@@ -57,11 +57,15 @@ class _Process:
     session: int
 
 
-async def end_tree(mark: Mark, leader: int = 0, *, on_tick: Callable[[], None] = lambda: None) -> int:
+async def end_tree(
+    mark: Mark, leader: int = 0, *, leader_is_keeper: bool = False, on_tick: Callable[[], None] = lambda: None
+) -> int:
     """Ask every process of the mark (and of `leader`'s session) to end, then make it. Returns how many there were.
 
+    A `leader` that only keeps a sandbox is not asked: its end would be the end of all others at once. It follows them.
     `on_tick` runs while we wait, for instance to keep reading what they still say.
     """
+    spared = {leader} if leader_is_keeper else set()
     ended: set[int] = set()
     for signal_number, patience in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, KILL_PATIENCE)):
         deadline = time.monotonic() + patience
@@ -70,7 +74,7 @@ async def end_tree(mark: Mark, leader: int = 0, *, on_tick: Callable[[], None] =
             ended |= alive
             # SIGTERM once: a handler may start processes of its own to clean up. SIGKILL until none is left.
             if not told or signal_number == signal.SIGKILL:
-                _send(alive, signal_number)
+                _send(alive if signal_number == signal.SIGKILL else alive - spared, signal_number)
                 told = True
             on_tick()
             if time.monotonic() >= deadline:

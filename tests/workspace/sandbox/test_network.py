@@ -68,6 +68,18 @@ async def test_only_allowed_hosts_are_reached(workspace: Workspace, server: Reac
     assert server.connections == reached
 
 
+async def test_refused_hosts_are_named_for_the_command_that_asked_for_them(workspace: Workspace, server: Reached) -> None:
+    command = f"curl -sS http://other.test:{server.port}/ -o /dev/null; exit 0"
+    result = await workspace.run_command(command, timeout=60)
+    assert len(result.notices) == 1
+    assert "refused connections" in result.notices[0]
+    assert f"host other.test (port {server.port}) is not allowed" in result.notices[0]
+    assert (await workspace.run_command("true", timeout=60)).notices == ()
+    shell = await workspace.start_command(command)
+    assert await shell.wait(60)
+    assert "other.test" in shell.notices[0]
+
+
 async def test_files_are_held_just_the_same_in_that_network(workspace: Workspace, tmp_path: Path) -> None:
     outside = Path(workspace.home).parent
     result = await workspace.run_command(

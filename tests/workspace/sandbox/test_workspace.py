@@ -94,6 +94,48 @@ async def test_a_timeout_ends_a_sandboxed_tree_and_leaves_nothing(folder: Path) 
     await workspace.close()
 
 
+GOODBYE = "trap 'echo bye; touch work/tidied; exit 7' TERM; echo ready; while :; do sleep 0.05; done"
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "Landlock"])
+async def test_a_timeout_lets_a_sandboxed_command_clean_up(folder: Path, name: str) -> None:
+    workspace = enclosed(folder, name)
+    result = await workspace.run_command(GOODBYE, timeout=3)
+    if "ready" not in result.output.text:
+        pytest.skip("this machine is too slow to start a command in three seconds")
+    assert result.timed_out
+    assert result.output.text.endswith("bye\n")
+    assert os.listdir(folder / "ws/work") == ["tidied"]
+    await workspace.close()
+    assert os.listdir(folder / "ws") == ["work"]
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "Landlock"])
+async def test_a_background_command_that_is_ended_may_clean_up_and_leaves_nothing(folder: Path, name: str) -> None:
+    workspace = enclosed(folder, name)
+    shell = await workspace.start_command(f"(setsid sleep 600 &); {GOODBYE}")
+    await _until(lambda: b"ready" in Path(shell.log.path).read_bytes())
+    assert await workspace.end_shell(shell) >= 2
+    assert Path(shell.log.path).read_text().endswith("bye\n")
+    assert (shell.status, os.listdir(folder / "ws/work")) == ("killed", ["tidied"])
+    await workspace.close()
+    assert os.listdir(folder / "ws") == ["work"]
+
+
+async def test_what_the_sandbox_kept_a_command_from_is_told_of_both_kinds(folder: Path) -> None:
+    workspace = enclosed(folder, "bubblewrap")
+    command = f"echo x > {folder}/outside/x"
+    result = await workspace.run_command(command, timeout=60)
+    shell = await workspace.start_command(command)
+    assert await shell.wait(60)
+    assert result.notices == shell.notices
+    assert "ran in a sandbox (bubblewrap)" in shell.notices[0]
+    fine = await workspace.start_command("echo Permission denied")
+    assert await fine.wait(60)
+    assert fine.notices == ()
+    await workspace.close()
+
+
 async def test_a_link_planted_by_a_command_is_not_followed_by_a_write(folder: Path) -> None:
     workspace = enclosed(folder, "bubblewrap")
     await workspace.run_command(f"ln -s {folder}/outside l", timeout=60)

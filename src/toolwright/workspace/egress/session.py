@@ -20,7 +20,7 @@ from toolwright.workspace.egress.http_proxy import USER
 from toolwright.workspace.egress.limits import Limits
 from toolwright.workspace.egress.namespace import PROXY_PORT, PrivateNetwork, make_network
 from toolwright.workspace.egress.proxy import EgressProxy, OwnProxies
-from toolwright.workspace.egress.traffic import Refusal
+from toolwright.workspace.egress.traffic import Refusal, in_words
 
 _NO_PROXY = "localhost,127.0.0.1,::1"
 
@@ -110,6 +110,10 @@ class Egress:
 
     def refusals_since(self, number: int) -> list[Refusal]:
         return self._proxy.traffic.refusals_since(number) if self._proxy else []
+
+    def refused_in_words(self, since: int) -> str | None:
+        """What to tell a model about the refusals after the first `since` ones."""
+        return in_words(self.refusals_since(since))
 
     def _started_network(self) -> PrivateNetwork:
         if self._network is None:

@@ -79,7 +79,9 @@ class Bubblewrap:
         stack.callback(os.close, filter_)
         network = () if policy.network == "open" else ("--unshare-net",)
         argv = (self.program, *network, "--info-fd", str(ended.theirs), "--args", str(options), "--seccomp", str(filter_))
-        return Launch((*argv, "--", *inside.argv), _environment(inside, policy), (ended.theirs, options, filter_))
+        return Launch(
+            (*argv, "--", *inside.argv), _environment(inside, policy), (ended.theirs, options, filter_), is_keeper=True
+        )
 
 
 class _End:

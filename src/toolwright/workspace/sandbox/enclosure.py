@@ -65,7 +65,8 @@ class Enclosure:
         if self.way_out is None:
             return launch
         argv = tuple(self.way_out.entering(launch.argv))
-        return Launch(argv, launch.environment | self.way_out.environment, (*launch.keep, *self.way_out.descriptors))
+        keep = (*launch.keep, *self.way_out.descriptors)
+        return replace(launch, argv=argv, environment=launch.environment | self.way_out.environment, keep=keep)
 
     def notice(self, command: str, output: str) -> str | None:
         """What to tell the model about a command that failed, if it looks as if the sandbox was why."""
@@ -80,20 +81,33 @@ class Enclosure:
 class Enclosed:
     """The sandbox of one command, from just before it starts until it has ended."""
 
-    __slots__ = ("_directory", "_enclosure", "_shown", "_stack")
+    __slots__ = ("_directory", "_enclosure", "_refused", "_shown", "_stack", "has_keeper")
 
     def __init__(self, enclosure: Enclosure, directory: str, shown: Sequence[str]) -> None:
         self._enclosure = enclosure
         self._directory = directory
         self._shown = shown
         self._stack = ExitStack()
+        self._refused = 0
+        self.has_keeper = False
+        """Whether the process that was started only keeps the sandbox (`Launch.is_keeper`)."""
 
     async def enter(self, argv: Sequence[str], environment: Mapping[str, str]) -> Launch:
         """What to start. Raises `SandboxRefused` or `SandboxUnavailable`; then nothing may be started."""
         if self._enclosure.way_out is not None:
             await self._enclosure.way_out.start()
+            self._refused = self._enclosure.way_out.refused
         wrapped = self._enclosure.wrap(argv, directory=self._directory, environment=environment, shown=self._shown)
-        return await in_thread(lambda: self._stack.enter_context(wrapped))
+        launch = await in_thread(lambda: self._stack.enter_context(wrapped))
+        self.has_keeper = launch.is_keeper
+        return launch
+
+    def notices(self, command: str, exit_code: int, output: str) -> list[str]:
+        """What to tell the model, once the command has ended, about what the sandbox kept it from."""
+        stopped = self._enclosure.notice(command, output) if exit_code != 0 else None
+        way_out = self._enclosure.way_out
+        refused = None if way_out is None else way_out.refused_in_words(self._refused)
+        return [notice for notice in (refused, stopped) if notice is not None]
 
     def leave(self) -> None:
         self._stack.close()

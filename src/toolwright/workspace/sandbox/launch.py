@@ -19,6 +19,8 @@ class Launch:
     environment: dict[str, str]
     keep: tuple[int, ...]
     """Descriptors the child has to inherit."""
+    is_keeper: bool = False
+    """Whether what is started is not the command but a process that keeps its sandbox, with whose end all is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,15 @@ class WayOut(Protocol):
 
     @property
     def environment(self) -> dict[str, str]: ...
+
+    @property
+    def refused(self) -> int:
+        """How many connections were refused so far."""
+        ...
+
+    def refused_in_words(self, since: int) -> str | None:
+        """What to tell a model about the refusals after the first `since` ones."""
+        ...
 
     async def start(self) -> None:
         """Make it if it is not there yet."""
