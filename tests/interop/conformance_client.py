@@ -6,14 +6,20 @@ of another tool as we have read it. Questions are accepted with the defaults of 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
 
 from toolwright.mcp.configs import ServerConfig
 from toolwright.mcp.connections import Surroundings, external_server
+from toolwright.mcp.external import ExternalServer
+from toolwright.mcp.oauth.addresses import LoginError
+from toolwright.mcp.oauth.login import KnownClient, log_in
+from toolwright.mcp.oauth.store import TokenStore
 from toolwright.mcp.questions import Answering
 from toolwright.mcp.rpc import ToolServerError
 
@@ -34,16 +40,44 @@ async def accept(server: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 async def main(url: str, protocol: str | None) -> int:
-    around = Surroundings(os.getcwd(), {}, lambda: {}, lambda: (), answering=Answering(elicit=accept))
+    with TemporaryDirectory() as folder:
+        return await visit(url, protocol, folder)
+
+
+async def browse(url: str) -> None:
+    """Be the person with the browser: go where the login leads."""
+    import httpx2
+
+    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        await browser.get(url)
+
+
+async def logged_in(server: ExternalServer, url: str, folder: str) -> None:
+    """Connect; if the server wants a login, log in and connect again."""
+    try:
+        await server.connect()
+    except ToolServerError:
+        if server.status != "needs-auth":
+            raise
+        given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+        known = KnownClient(given["client_id"], given.get("client_secret")) if "client_id" in given else None
+        login = await log_in(url, server.challenge, env={}, open_browser=browse, client=known)
+        TokenStore(folder).put(url, login)
+        await server.reconnect()
+
+
+async def visit(url: str, protocol: str | None, folder: str) -> int:
+    around = Surroundings(folder, {}, lambda: {}, lambda: (), answering=Answering(elicit=accept), tokens=folder)
     server = external_server(ServerConfig("suite", "http", url=url, protocol=protocol), around)
     try:
+        await logged_in(server, url, folder)
         tools = await server.list_tools()
         for tool in tools:
             arguments = arguments_for(tool.input_schema)
             if tool.name == "json_schema_echo":
                 arguments["schema"] = next(other.input_schema for other in tools if other is not tool)
             await server.call_tool(tool.name, arguments)
-    except ToolServerError as error:  # some scenarios refuse us: what they checked by then is what counts
+    except (ToolServerError, LoginError) as error:  # some scenarios refuse us: what they checked by then is what counts
         print(error, file=sys.stderr)
     finally:
         await server.aclose()

@@ -15,10 +15,11 @@ Usage: toolwright mcp serve [--http [HOST:]PORT] …    offer our tools to an MC
        toolwright mcp get NAME                         one server, and where it is written
        toolwright mcp test [NAME]                      connect, list the tools, show how long it took
        toolwright mcp remove NAME                      take a server out
+       toolwright mcp login NAME, logout NAME          log in to a server over HTTP, and out
 
 Each has a --help.
 """
-COMMANDS = ("serve", "add", "list", "get", "test", "remove")
+COMMANDS = ("serve", "add", "list", "get", "test", "remove", "login", "logout")
 
 
 def mcp_command(arguments: Sequence[str]) -> int:
@@ -28,7 +29,7 @@ def mcp_command(arguments: Sequence[str]) -> int:
             from toolwright.cli.mcp_serve import serve_command
 
             return serve_command(rest)
-        case "add" | "list" | "get" | "remove" | "test":
+        case "add" | "list" | "get" | "remove" | "test" | "login" | "logout":
             from toolwright.cli.mcp_servers import servers_command
 
             return servers_command(command, rest)

@@ -27,6 +27,8 @@ FLAGS = (
     Flag("header", "each", short="H"),
     Flag("timeout", "integer"),
     Flag("replace", "switch"),
+    Flag("client-id", "text"),
+    Flag("no-browser", "switch"),
     Flag("help", "switch", short="h"),
 )
 
@@ -46,6 +48,14 @@ Usage: toolwright mcp add NAME [flags] -- COMMAND [ARGS]
     "list": "Usage: toolwright mcp list\n\nShows the servers that settings files name, and where.\n",
     "get": "Usage: toolwright mcp get NAME\n\nShows one server. Values of variables and headers are hidden.\n",
     "remove": "Usage: toolwright mcp remove NAME [--scope local|project|user]\n\nTakes a server out of its file.\n",
+    "login": """\
+Usage: toolwright mcp login NAME [--client-id ID] [--no-browser]
+
+Logs in to a server over HTTP (OAuth 2.1 with PKCE) with your browser; the token is kept for
+you alone. --client-id is for servers where programs cannot register themselves; a secret for
+it is read from MCP_CLIENT_SECRET. --no-browser only shows the address.
+""",
+    "logout": "Usage: toolwright mcp logout NAME\n\nForgets the token of a server.\n",
     "test": "Usage: toolwright mcp test [NAME]\n\nConnects to one server or to all, shows their tools and how long it took.\n",
 }
 
@@ -60,7 +70,7 @@ def servers_command(command: str, arguments: Sequence[str]) -> int:
         return 0
     where = whereabouts(os.getcwd(), os.environ)
     try:
-        return {"add": _add, "list": _list, "get": _get, "remove": _remove, "test": _test}[command](line, where)
+        return COMMANDS[command](line, where)
     except OptionsError as error:
         complain(str(error))
         return EXIT_FAILED
@@ -210,6 +220,26 @@ def _test(line: CommandLine, where: Whereabouts) -> int:
     return EXIT_FAILED if held_back else code
 
 
+# login, logout
+
+
+def _login(line: CommandLine, where: Whereabouts) -> int:
+    from toolwright.cli.mcp_login import log_in_to
+
+    server = _found(_one_name(line, "login"), where)
+    if _held_back([server], where):
+        complain(f"{server.name} comes with a folder that is not trusted ({what(server)}); see toolwright trust")
+        return EXIT_FAILED
+    browser = not line.values.get("no-browser")
+    return log_in_to(server, client_id=line.values.get("client-id"), folder=where.config[0], opens_browser=browser)
+
+
+def _logout(line: CommandLine, where: Whereabouts) -> int:
+    from toolwright.cli.mcp_login import log_out_of
+
+    return log_out_of(_found(_one_name(line, "logout"), where), where.config[0])
+
+
 # common
 
 
@@ -240,3 +270,6 @@ def _held_back(servers: Sequence[ServerConfig], where: Whereabouts) -> list[Serv
     if not own or TrustStore(where.config[0]).holds(where.cwd, fingerprint(folder_files(where))):
         return []
     return own
+
+
+COMMANDS = {"add": _add, "list": _list, "get": _get, "remove": _remove, "test": _test, "login": _login, "logout": _logout}

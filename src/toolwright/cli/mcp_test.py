@@ -63,7 +63,8 @@ class _Trial:
 
         config = parse_config(written.name, written.config, env=os.environ, where=str(written.source))
         folder = self._where.cwd
-        return external_server(config, Surroundings(folder, os.environ, lambda: os.environ, lambda: (folder,)))
+        around = Surroundings(folder, os.environ, lambda: os.environ, lambda: (folder,), tokens=self._where.config[0])
+        return external_server(config, around)
 
     def _tell(self, server: ExternalServer, seconds: float) -> None:
         about = server.introduction

@@ -36,6 +36,8 @@ class Surroundings:
     idle_seconds: float = SHARED_IDLE_SECONDS
     answering: Answering = field(default_factory=Answering)
     timing: Timing = field(default_factory=Timing)
+    tokens: str | None = None
+    """The folder in which logins to HTTP servers are kept."""
 
 
 def external_server(config: ServerConfig, around: Surroundings, audience: Audience | None = None) -> ExternalServer:
@@ -71,4 +73,4 @@ def _http_link(config: ServerConfig, around: Surroundings) -> Link:
         return SseLink(config.url, config.headers, around.env)
     from toolwright.mcp.streamable_http import StreamableHttpLink
 
-    return StreamableHttpLink(config.url, config.headers, around.env)
+    return StreamableHttpLink(config.url, config.headers, around.env, tokens=around.tokens)

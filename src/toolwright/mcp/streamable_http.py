@@ -39,9 +39,10 @@ _WRAPPED = re.compile(r"=\?base64\?.*\?=")
 class StreamableHttpLink:
     """Implements `Link`."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], env: Mapping[str, str]) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], env: Mapping[str, str], *, tokens: str | None = None) -> None:
         self.inbox: Inbox | None = None
         self._door = HttpDoor(url, headers, env)
+        self._login = None if tokens is None else (url, tokens, env)
         self._session_id: str | None = None
         self._version: str | None = None
         self._listener: OwnedTask | None = None
@@ -53,8 +54,13 @@ class StreamableHttpLink:
         return self._door
 
     async def open(self) -> None:
-        """Nothing to do: the first message dials."""
+        """The first message dials; here only a login that is kept is looked up."""
         self._session_id = self._version = None
+        if self._login is not None and "authorization" not in self._door.headers:
+            from toolwright.mcp.oauth.bearer import token_for  # only for servers over HTTP
+
+            token = await token_for(*self._login)
+            self._door.headers |= {} if token is None else {"authorization": f"Bearer {token}"}
 
     async def exchange(self, message: Message) -> Message:
         async with self._door.request("POST", self._headers(message), body=encode(message)) as answer:

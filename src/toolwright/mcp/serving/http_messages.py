@@ -62,6 +62,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     keeps_alive: bool = True
+    query: str = ""
 
 
 class HttpConnection:
@@ -87,8 +88,8 @@ class HttpConnection:
         if "host" not in headers and line[3] == b"1":
             raise BadHttp(400, "the Host header is missing")
         keeps_alive = line[3] == b"1" and "close" not in headers.get("connection", "").lower()
-        path = line[2].decode("ascii").partition("?")[0]
-        return Request(line[1].decode("ascii"), path, headers, await self._body(headers), keeps_alive)
+        path, _, query = line[2].decode("ascii").partition("?")
+        return Request(line[1].decode("ascii"), path, headers, await self._body(headers), keeps_alive, query)
 
     async def _head(self) -> bytes | None:
         while (end := self._buffer.find(b"\r\n\r\n")) < 0:
