@@ -16,6 +16,7 @@ PROMISED = {
     "hooks": ["[Bash] nothing was removed", "denied: ['rm -rf build']"],
     "hooks_in_settings": ["error Lock files are made by the release script.", "logged: ['Write']\nfiles: ['notes']"],
     "plain_functions": ["Left in stock: {'apple': 9, 'pear': 0}"],
+    "plan_and_questions": ["  - Italian: Ciao", "Carry out this plan?\n1.", "files: ['greeting.txt']"],
     "rewind": ["Rewound (2 files, +1 -2 lines):\n  greeting.txt: Hello, world.\nAnd", "notes/todo.txt: Translate"],
     "weather_and_images": ["Rome is warmer"],
 }

@@ -154,6 +154,39 @@ async def _(run: Run) -> None:
     run.note("files", run.place.names())
 
 
+QUESTION = {
+    "question": "Which?",
+    "header": "H",
+    "options": [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}],
+    "multiSelect": False,
+}
+
+
+@conversation("a question", answer("", ToolCall("AskUserQuestion", {"questions": [QUESTION]}, "t1")), DONE)
+async def _(run: Run) -> None:
+    answered = {"questions": [QUESTION], "answers": {"Which?": "A"}}
+    await run.ask(can_use_tool=person(PermissionResultAllow(updated_input=answered)))
+
+
+@conversation(
+    "a plan",
+    answer("", ToolCall("EnterPlanMode", {}, "t1")),
+    answer("", ToolCall("ExitPlanMode", {"plan": "# Plan"}, "t2")),
+    answer("", ToolCall("Write", {"file_path": "w.txt", "content": "hi"}, "t3")),
+    DONE,
+)
+async def _(run: Run) -> None:
+    await run.ask(can_use_tool=person(PermissionResultAllow(), PermissionResultAllow()))
+    run.note("files", run.place.names())
+
+
+@conversation(
+    "a plan that is refused", answer("", ToolCall("ExitPlanMode", {"plan": "# Plan"}, "t1")), DONE, words=("Not yet.",)
+)
+async def _(run: Run) -> None:
+    await run.ask(can_use_tool=person(PermissionResultDeny(message="Not yet.")), permission_mode="plan")
+
+
 @conversation("a person denies and interrupts", touch("x"), DONE)
 async def _(run: Run) -> None:
     await run.ask(can_use_tool=person(PermissionResultDeny(message="Stop.", interrupt=True)))

@@ -77,8 +77,13 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
     "Permission questions": (
         "* | - suggests Bash",
         "* | + suggests Bash",
-        "hooks decide | + key can_use_tool: permission_suggestions",
         *(f"* | - key can_use_tool: {key}" for key in ("blocked_path", "decision_reason_", "server_policy_ask_only")),
+    ),
+    "Plans": (
+        *(f"{name} | - ask ExitPlanMode {{}}" for name in ("a plan", "a plan that is refused")),
+        *(f'{name} | + ask ExitPlanMode {{"plan"' for name in ("a plan", "a plan that is refused")),
+        'a plan that is refused | - end permission_denials [{"tool_input": {}, "tool_name": "ExitPlanMode"',
+        'a plan that is refused | + end permission_denials [{"tool_input": {"plan"',
     ),
     "Permission hooks": ("a permission hook | - hook PermissionRequest", "a permission hook | + hook PermissionRequest"),
     "Disallowed tools": (

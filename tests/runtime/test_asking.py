@@ -343,6 +343,7 @@ async def test_a_hook_that_asks_reaches_the_person_even_where_a_rule_allows(tmp_
     ask = {"PreToolUse": [HookMatcher(hooks=[says("PreToolUse", {"permissionDecision": "ask"})])]}
     await play(tmp_path, ScriptedModel([TOUCH, Say("ok")]), can_use_tool=person, hooks=ask, allowed_tools=["Bash"])
     assert getattr(person.contexts[0], "decision_reason_type", None) == "hook"
+    assert person.contexts[0].suggestions == []
     frames = await play(
         tmp_path, ScriptedModel([TOUCH, Say("ok")]), hooks=ask, allowed_tools=["Bash"], permission_mode="dontAsk"
     )

@@ -116,6 +116,7 @@ async def test_a_refused_plan_tells_why_and_plan_mode_stays(tmp_path: Path) -> N
     assert [text_of(result) for result in results(frames)] == ["Use sqlite.", "still no"]
     assert [denial["tool_name"] for denial in frames[-1]["permission_denials"]] == ["ExitPlanMode", "Write"]
     assert "plan only looks" in str(person.contexts[1].decision_reason)
+    assert person.contexts[1].suggestions == []
     assert modes(frames) == []
     assert not made(tmp_path)
 

@@ -61,6 +61,7 @@ def test_a_command_is_shown_with_how_it_would_be_run_and_without_the_models_word
     told = shown_command("make", description="Harmless", run_in_background=True, dangerouslyDisableSandbox=True)
     assert told == "Run make\nrun_in_background: true\ndangerouslyDisableSandbox: true"
     assert description({"description": "Harm\u202eless"}) == r"Harm\u202eless"
+    assert description({"file_path": "/ws/a\u200b", "content": "x"}) == r"/ws/a\u200b"
     assert description({}) is None
 
 

@@ -56,7 +56,7 @@ class TerminalPerson:
         for line in visible(context.title or name).split("\n"):
             terminal.line(f"  {line}")
         if context.description:
-            terminal.line(terminal.paint(f"  (the model says: {visible(context.description)})", "dim"))
+            terminal.line(terminal.paint(f"  ({visible(context.description)})", "dim"))
         if context.decision_reason:
             terminal.line(terminal.paint(f"  {visible(context.decision_reason)}", "dim"))
 

@@ -138,7 +138,7 @@ class Gate:
             return Verdict(True, call.input, source=decision.reason_type)
         if decision.behavior == "deny":
             return Verdict(False, call.input, decision.reason, reason_type=decision.reason_type, reason=decision.reason)
-        return await self._answered(Question(tool, call, decision, tool_use_id, self._offers(call)))
+        return await self._answered(Question(tool, call, decision, tool_use_id, self._offers(call, decision)))
 
     async def admits_host(self, host: str, port: int) -> bool:
         """Whether sandboxed commands may reach a host that the sandbox's own rules do not name.
@@ -150,7 +150,7 @@ class Gate:
         decision = decide(call, rules=self.rules, mode=mode, place=self._changing.place())
         if decision.behavior != "ask":
             return decision.behavior == "allow"
-        question = Question(NETWORK_ACCESS, replace(call, name=NETWORK_ACCESS.name), decision, "", self._offers(call))
+        question = Question(NETWORK_ACCESS, replace(call, name=NETWORK_ACCESS.name), decision, "", self._offers(call, decision))
         answer = await self._asking.ask(question)
         return answer is not None and self._verdict(call, answer).allowed
 
@@ -159,7 +159,10 @@ class Gate:
         """Whether there is anybody to put a question to."""
         return self._asking.can_use_tool is not None
 
-    def _offers(self, call: Call) -> list[PermissionUpdate]:
+    def _offers(self, call: Call, decision: Decision) -> list[PermissionUpdate]:
+        """What would end such questions; nothing does where a person is wanted each time."""
+        if must_reach_a_person(call, decision):
+            return []
         return suggestions(call, rules=self.rules, mode=self.mode, place=self._changing.place())
 
     async def _answered(self, question: Question) -> Verdict:

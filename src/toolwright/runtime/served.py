@@ -200,6 +200,7 @@ class ServedSession:
 
     async def _can_use_tool(self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext) -> PermissionResult:
         optional = {
+            "permission_suggestions": [suggestion.to_dict() for suggestion in context.suggestions] or None,
             "display_name": context.display_name,
             "title": context.title,
             "description": context.description,
@@ -214,7 +215,6 @@ class ServedSession:
             "subtype": "can_use_tool",
             "tool_name": name,
             "input": tool_input,
-            "permission_suggestions": [suggestion.to_dict() for suggestion in context.suggestions],
             "tool_use_id": context.tool_use_id,
             **{key: value for key, value in optional.items() if value is not None},
         }

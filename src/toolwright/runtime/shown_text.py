@@ -18,6 +18,7 @@ from toolwright.tools.base import Tool
 LONGEST_GAP = 40
 """More blanks than this in a row are counted instead of shown: indentation stays, a tail cannot be pushed out of sight."""
 MOST_LINE_BREAKS = 3
+ABOUT = ("description", "file_path", "notebook_path", "path", "url")
 _GAP = re.compile(rf"[ \t\n]{{{LONGEST_GAP + 1},}}|\n(?:[ \t]*\n){{{MOST_LINE_BREAKS},}}")
 _LOOKALIKES = r"\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2c80-\u2cff\ua640-\ua69f"
 _ALWAYS_ODD = re.compile(r"[\uff01-\uff5e\U0001d400-\U0001d7ff]")
@@ -59,9 +60,9 @@ def title(tool: Tool, given: Mapping[str, Any]) -> str:
 
 
 def description(given: Mapping[str, Any]) -> str | None:
-    """What the model says the call is for: its own words, not a fact."""
-    words = given.get("description")
-    return shown(words) if isinstance(words, str) and words else None
+    """What the model says the call is for (its own words, not a fact); without them, the file or address it is about."""
+    words = next((text for name in ABOUT if isinstance(text := given.get(name), str) and text), None)
+    return None if words is None else shown(words)
 
 
 def _heading(tool: Tool, given: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
