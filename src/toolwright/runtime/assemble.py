@@ -355,6 +355,7 @@ def server_ground(
         account=account_of(options.user),
         answering=answering_of(host.can_use_tool, session.waiting_for_person, lambda: roots),
         timing=timing_of(ground.env),
+        tokens=str(config_dir(ground.env)),
     )
 
     def audience(name: str) -> Audience:
