@@ -106,10 +106,11 @@ def test_plain_text_is_shown_word_for_word(text: str) -> None:
     assert shown_command(text) == f"Run {text}"
 
 
-VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=20), st.lists)
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
+VALUES = SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.text(max_size=5), SCALARS, max_size=3)
 
 
-@given(st.dictionaries(st.text(max_size=10), VALUES))
+@given(st.dictionaries(st.text(max_size=10), VALUES, max_size=4))
 def test_any_input_can_be_shown(fields: dict[str, Any]) -> None:
     told = title(TOOLS["Read"], fields)
     assert not hides_something(told)
