@@ -155,7 +155,7 @@ async def over_http(*tokens: str) -> AsyncIterator[Site]:
     site = Site(port_of(listener))
     endpoint = Endpoint(site.open_offer, Access(tokens, hosts_of("127.0.0.1", site.port)))
     async with anyio.create_task_group() as group:
-        group.start_soon(serve_http, listener, endpoint.serve)
+        group.start_soon(serve_http, listener, endpoint.serve, endpoint.room)
         yield site
         group.cancel_scope.cancel()
     await endpoint.aclose()

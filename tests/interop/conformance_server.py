@@ -228,7 +228,7 @@ async def main() -> None:
     endpoint = Endpoint(open_offer, Access((), hosts_of("127.0.0.1", port)))
     print(f"http://127.0.0.1:{port}/mcp", flush=True)
     async with anyio.create_task_group() as group:
-        group.start_soon(serve_http, listener, endpoint.serve)
+        group.start_soon(serve_http, listener, endpoint.serve, endpoint.room)
         await read_all(0)
         group.cancel_scope.cancel()
     await endpoint.aclose()

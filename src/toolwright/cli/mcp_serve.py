@@ -162,7 +162,7 @@ async def _serve_http(
     complain(f"serving http://{shown}:{real_port}/mcp (Ctrl-C ends it)")
     endpoint = Endpoint(open_offer, access)
     try:
-        await serve_http(listener, endpoint.serve)
+        await serve_http(listener, endpoint.serve, endpoint.room)
     finally:
         await endpoint.aclose()
     return 0

@@ -164,6 +164,14 @@ async def test_without_the_token_nothing_is_served(authorization: str) -> None:
         assert not site.offers
 
 
+async def test_a_stranger_cannot_make_us_keep_a_large_body() -> None:
+    async with over_http(TOKEN) as site, site.visit() as visit:
+        head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nContent-Length: 1000000\r\n\r\n"
+        await visit.stream.send(head.encode())
+        assert (await visit.answer()).status == 413
+        assert (await site.post(b"x" * 200_000, **BEARER)).status == 400, "somebody we know may send that much"
+
+
 async def test_another_principal_cannot_use_a_session_by_its_id() -> None:
     async with over_http(TOKEN, OTHER_TOKEN) as site:
         session = await session_of(site, **BEARER)

@@ -22,7 +22,7 @@ from toolwright.mcp.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, PROTOCOL_VERSIO
 from toolwright.mcp.serving.access import Access, Barred
 from toolwright.mcp.serving.client import Client
 from toolwright.mcp.serving.exchange import Exchange
-from toolwright.mcp.serving.http_messages import HttpConnection, Request
+from toolwright.mcp.serving.http_messages import LARGEST_BODY, HttpConnection, Request
 from toolwright.mcp.serving.offer import OpenOffer
 from toolwright.mcp.serving.requests import (
     CAPABILITIES_KEY,
@@ -42,6 +42,7 @@ PATHS = ("/mcp", "/")
 MOST_SESSIONS = 100
 IDLE_SECONDS = 3600.0
 HEADER_MISMATCH = -32020
+LARGEST_OF_STRANGERS = 64 * 1024
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _JSON = {"content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff"}
 _STATUS_OF_CODE = {-32700: 400, -32600: 400, INVALID_PARAMS: 400, HEADER_MISMATCH: 400, -32021: 400, -32022: 400}
@@ -73,6 +74,14 @@ class Endpoint:
             await self._served(request, principal, reply)
         except Barred as barred:
             await reply.refuse(barred.status, str(barred))
+
+    def room(self, headers: Mapping[str, str]) -> int:
+        """How large a body may be: only that of somebody we let in is worth keeping."""
+        try:
+            self._access.principal(headers)
+        except Barred:
+            return LARGEST_OF_STRANGERS
+        return LARGEST_BODY
 
     async def _served(self, request: Request, principal: str, reply: Reply) -> None:
         match request.method:

@@ -6,7 +6,7 @@ One connection at a time, over any byte stream. Whatever two readers could take 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import anyio
@@ -65,11 +65,20 @@ class Request:
     query: str = ""
 
 
+Room = Callable[[Mapping[str, str]], int]
+"""The headers of a request → how large its body may be: strangers get less."""
+
+
+def full_room(headers: Mapping[str, str]) -> int:
+    return LARGEST_BODY
+
+
 class HttpConnection:
     """The requests on one connection, one after the other."""
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: ByteStream, room: Room = full_room) -> None:
         self._stream = stream
+        self._room = room
         self._buffer = bytearray()
         self._ended = False
 
@@ -111,13 +120,14 @@ class HttpConnection:
             raise BadHttp(400, "Transfer-Encoding is not simply chunked, or comes with a Content-Length")
         if length is not None and not re.fullmatch(r"[0-9]{1,12}", length):
             raise BadHttp(400, "Content-Length is not a number")
-        if length is not None and int(length) > LARGEST_BODY:
-            raise BadHttp(413, f"the body is longer than {LARGEST_BODY // 1024 // 1024} MB")
+        most = self._room(headers)
+        if length is not None and int(length) > most:
+            raise BadHttp(413, f"the body is longer than {most:,} bytes")
         if headers.get("expect", "").lower() == "100-continue":
             await self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
-        return await self._exactly(int(length)) if length is not None else await self._chunked()
+        return await self._exactly(int(length)) if length is not None else await self._chunked(most)
 
-    async def _chunked(self) -> bytes:
+    async def _chunked(self, most: int) -> bytes:
         pieces: list[bytes] = []
         size = 0
         while True:
@@ -126,8 +136,8 @@ class HttpConnection:
                 raise BadHttp(400, "a chunk has no size")
             length = int(match[1], 16)
             size += length
-            if size > LARGEST_BODY:
-                raise BadHttp(413, f"the body is longer than {LARGEST_BODY // 1024 // 1024} MB")
+            if size > most:
+                raise BadHttp(413, f"the body is longer than {most:,} bytes")
             if length == 0:
                 if await self._line():
                     raise BadHttp(400, "trailers are not taken")

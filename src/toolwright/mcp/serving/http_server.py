@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
-from toolwright.mcp.serving.http_messages import BadHttp, HttpConnection, PeerGone, Request
+from toolwright.mcp.serving.http_messages import BadHttp, HttpConnection, PeerGone, Request, Room, full_room
 
 REQUEST_SECONDS = 60.0
 """How long a request may take to arrive, and an idle connection may stay."""
@@ -30,13 +30,13 @@ def port_of(listener: anyio.abc.SocketListener) -> int:
     return int(listener.extra(SocketAttribute.local_port))
 
 
-async def serve_http(listener: anyio.abc.SocketListener, serve: Serve) -> None:
+async def serve_http(listener: anyio.abc.SocketListener, serve: Serve, room: Room = full_room) -> None:
     """Serve until cancelled."""
     places = anyio.Semaphore(MOST_CONNECTIONS)
 
     async def handle(stream: SocketStream) -> None:
         async with stream, places:
-            await _converse(HttpConnection(stream), serve)
+            await _converse(HttpConnection(stream, room), serve)
 
     async with listener:
         await listener.serve(handle)
