@@ -53,7 +53,7 @@ def test_pocket_calculator(place: Place) -> None:
 def test_guarded(place: Place) -> None:
     steps = bash("make deploy"), call("Write", file_path="x.txt", content="hi"), bash("touch y"), say("Well.")
     printed = run("guarded.py", place, *steps)
-    assert printed == "asked about Write with 1 suggestion\nasked about Bash with 1 suggestion\ndenied: ['Bash', 'Bash']\n"
+    assert printed == "asked about Write with 1 suggestion\nasked about Bash with 2 suggestions\ndenied: ['Bash', 'Bash']\n"
     assert place.names() == ["safe-x.txt"]
 
 

@@ -53,7 +53,7 @@ async def test_a_tool_input_of_30_megabytes_comes_out_and_goes_to_the_tool(place
     messages = await ask(options)
     assert sizes == [LARGE]
     assert len(blocks(messages, ToolUseBlock)[0].input["text"]) == LARGE
-    assert f"of {LARGE} characters" in content_text(results(messages)[0])
+    assert f"is {LARGE:,} characters long" in content_text(results(messages)[0])
     assert result(messages).result == "Large."
 
 

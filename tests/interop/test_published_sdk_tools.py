@@ -89,7 +89,8 @@ async def test_schemas_and_pictures_reach_the_model(place: Place) -> None:
     assert offered["mcp__calc__reach"]["input_schema"]["properties"]["x"]["description"] == "to the right"
     (shown,) = server.requests[1].json["messages"][-1]["content"]
     image = {"type": "base64", "media_type": "image/png", "data": PIXEL}
-    assert shown["content"] == [{"type": "text", "text": "here:"}, {"type": "image", "source": image}]
+    assert shown["content"][:2] == [{"type": "text", "text": "here:"}, {"type": "image", "source": image}]
+    assert shown["content"][2]["text"].startswith("[Image saved to ")
 
 
 @pytest.mark.parametrize(
