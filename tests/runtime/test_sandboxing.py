@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ from support_runtime import Frame, play, results
 from support_sandbox import need
 from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.permissions import Place, parse_rule
-from toolwright.runtime.sandboxing import named_path
+from toolwright.runtime.sandboxing import named_path, own_programs
+from toolwright.settings.sandbox import SandboxConfig, SandboxFilesystem
 from toolwright.types import (
     CLIConnectionError,
     OptionsError,
@@ -113,6 +116,14 @@ async def test_credentials_are_kept_from_commands(tmp_path: Path) -> None:
     )
     assert "hunter2" not in said[0]
     assert "OTHER=x" in said[0]
+
+
+def test_what_we_run_ourselves_is_kept_from_commands_that_could_write_it() -> None:
+    prefix = os.path.realpath(sys.prefix)
+    assert prefix in own_programs(SandboxConfig(), [os.path.dirname(prefix)])
+    assert own_programs(SandboxConfig(), [os.path.join(prefix, "other")]) == []
+    allowed = SandboxConfig(filesystem=SandboxFilesystem(allow_write=(prefix,)))
+    assert prefix not in own_programs(allowed, [os.path.dirname(prefix)])
 
 
 async def test_env_files_are_hidden_by_choice(tmp_path: Path) -> None:

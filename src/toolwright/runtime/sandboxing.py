@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+import toolwright
 from toolwright.permissions import Place, RuleSet
 from toolwright.permissions.patterns import split_anchor
 from toolwright.permissions.rules import Rule
@@ -127,7 +129,11 @@ def rules_of(config: SandboxConfig, around: Surroundings, state_dir: str) -> San
         home=home,
         secrets=(*secret_places(home, around.env), state),
         filesystem=FilesystemWishes(
-            files.allow_write, files.deny_write, (*files.deny_read, *files_of_secrets), files.allow_read, bool(files.disabled)
+            files.allow_write,
+            (*files.deny_write, *own_programs(config, workspace.roots)),
+            (*files.deny_read, *files_of_secrets),
+            files.allow_read,
+            bool(files.disabled),
         ),
         network=NetworkWishes(
             network.allowed_domains,
@@ -138,6 +144,15 @@ def rules_of(config: SandboxConfig, around: Surroundings, state_dir: str) -> San
         permissions=_also_env_files(permission_paths(around.rules(), around.place()), bool(files.hide_env_files)),
         weaker=bool(config.enable_weaker_nested_sandbox),
     )
+
+
+def own_programs(config: SandboxConfig, roots: Sequence[str]) -> list[str]:
+    """The folders that this very program runs from, where they lie in the workspace: whoever could change them would have us
+    run anything outside the sandbox (`.venv/bin/python`, a module that is imported later)."""
+    places = {os.path.realpath(sys.prefix), os.path.dirname(os.path.realpath(toolwright.__file__))}
+    inside = [place for place in places if any(place.startswith(f"{os.path.realpath(root)}/") for root in roots)]
+    opened = tuple(os.path.abspath(os.path.expanduser(path)) for path in config.filesystem.allow_write)
+    return sorted(place for place in inside if place not in opened)
 
 
 def _also_env_files(paths: PermissionPaths, hidden: bool) -> PermissionPaths:

@@ -22,6 +22,7 @@ from toolwright.workspace.leftovers import TemporaryFolder
 from toolwright.workspace.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from toolwright.workspace.sandbox.errors import SandboxRefused, SandboxUnavailable
 from toolwright.workspace.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, ProtectedNames
+from toolwright.workspace.sandbox.stubs import standing
 
 NAMES = ProtectedNames().of_top(is_home=False)
 FOLDERS = protected_names.FOLDERS
@@ -61,6 +62,29 @@ def prepare(path: Path, state: str) -> None:
         (path / "kept").write_text("kept")
     elif state in ("symlink", "dangling"):
         path.symlink_to("elsewhere" if state == "symlink" else "nowhere")
+
+
+def test_programs_pass_over_the_stand_ins(wrapped: Place) -> None:
+    """git lists none, reading one says nothing, and a copy of the folder is made without complaint."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    subprocess.run(["git", "init", "-q", str(wrapped.ws)], check=True)
+    (wrapped.ws / "made").touch()
+    said = wrapped.run("git status --short; cat .npmrc .yarnrc.yml; cp -r . /tmp/copy; find . -maxdepth 1 -type f")
+    assert said == "?? made\n./made\n"
+    (wrapped.ws / "work/.git").mkdir()
+    assert wrapped.run("git rev-parse --show-toplevel", directory=wrapped.ws / "work") == f"{wrapped.ws}\n"
+
+
+def test_a_commit_on_the_host_takes_no_stand_in_along(folder: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    names = [str(folder / name) for name in NAMES if name != ".git"]
+    with standing(str(folder), names, register=str(folder.parent / f"{folder.name}-register")):
+        said = subprocess.run(["git", "-C", str(folder), "status", "--short"], capture_output=True, text=True, check=True)
+    shutil.rmtree(folder.parent / f"{folder.name}-register")
+    assert said.stdout == ""
 
 
 @pytest.mark.parametrize("state", ["absent", "empty", "dir", "symlink", "dangling"])

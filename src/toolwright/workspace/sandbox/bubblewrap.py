@@ -180,11 +180,18 @@ def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[st
         layers |= {"/run": _NOT_WRITTEN} | {path: ("--bind", path) for path in policy.unix_sockets if os.path.exists(path)}
     layers |= {path: ("--bind", path) for path in (*policy.pinned, *policy.writable)}
     layers |= {path: ("--ro-bind", path) for path in (*policy.shown, *policy.read_only)}
-    # Neither a file nor a folder in the eyes of most programs, and the mount does not let it be opened as a device.
-    layers |= {path: ("--ro-bind", "/dev/null") for path in policy.absent if os.path.lexists(path)}
+    layers |= {path: ("--ro-bind", _stand_in(path, private)) for path in policy.absent if os.path.lexists(path)}
     layers |= dict.fromkeys(policy.emptied, ("--ro-bind", private.empty))
     layers |= {path: _NOT_ENTERED if os.path.isdir(path) else ("--ro-bind", private.unreadable) for path in policy.hidden}
     return {path: cover for path, cover in layers.items() if not f"{path}/".startswith(_OWN) and path != "/"}
+
+
+def _stand_in(path: str, private: PrivateFolder) -> str:
+    """What is seen of a name that must not be made: an empty file, which programs read without complaint.
+
+    git complains of an empty `.git`, but passes over one that is neither a file nor a folder, on its way to a folder above.
+    """
+    return "/dev/null" if path.endswith("/.git") else private.empty
 
 
 def _is_there(path: str, layers: dict[str, tuple[str, ...]]) -> bool:

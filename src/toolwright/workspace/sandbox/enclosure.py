@@ -71,7 +71,14 @@ class Enclosure:
     def notice(self, command: str, output: str) -> str | None:
         """What to tell the model about a command that failed, if it looks as if the sandbox was why."""
         writable = self._rules().roots
-        return violation_notice(command, output, mechanism=self.mechanism.name, writable=writable, ignored=self.terms.ignored)
+        return violation_notice(
+            command,
+            output,
+            mechanism=self.mechanism.name,
+            writable=writable,
+            may_ask=self.terms.allows_exceptions,
+            ignored=self.terms.ignored,
+        )
 
     def for_command(self, directory: str, shown: Sequence[str] = ()) -> Enclosed:
         """A sandbox for one command in the folder `directory`."""

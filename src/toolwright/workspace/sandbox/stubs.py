@@ -1,8 +1,9 @@
 """Stand-ins on the host for protected names that are not there, so that a sandbox has something to put its cover on.
 
-A cover needs a name to lie on. So while commands run, an empty file stands there, and it goes when the last command
-in that folder has ended: an advisory lock on the folder itself tells other processes that it is in use. A stub is known by a
-time that no real file has, and goes only if it is still exactly that. What a killed process left is in a register, to be swept.
+A cover needs a name to lie on. So while commands run, the name of a socket stands there, which git and most programs pass over
+(nobody adds it to a repository by mistake), and it goes when the last command in that folder has ended: an advisory lock on
+the folder itself tells other processes that it is in use. A stub is known by a time that no real file has, and goes only if it
+is still exactly that. What a killed process left is in a register, to be swept.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def is_stub(path: str) -> bool:
         status = os.lstat(path)
     except OSError:
         return False
-    return status.st_mtime_ns == _TIME and stat.S_ISREG(status.st_mode) and status.st_size == 0
+    is_empty = stat.S_ISSOCK(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_size == 0)
+    return is_empty and status.st_mtime_ns == _TIME
 
 
 @contextmanager
@@ -136,7 +138,13 @@ def _make(path: str, *, like: str | None) -> str:
         with suppress(OSError):
             os.link(like, path, follow_symlinks=False)
             return like
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY | os.O_CLOEXEC, 0o444))
+    try:
+        os.mknod(path, stat.S_IFSOCK | 0o444)
+    except OSError as error:
+        if error.errno == errno.EEXIST:
+            raise
+        # some file systems have no sockets
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY | os.O_CLOEXEC, 0o444))
     os.utime(path, ns=(_TIME, _TIME), follow_symlinks=False)
     return path
 

@@ -27,22 +27,36 @@ _MOST_TEXT = 200_000
 
 
 def violation_notice(
-    command: str, output: str, *, mechanism: str, writable: Sequence[str], ignored: Mapping[str, Sequence[str]] | None = None
+    command: str,
+    output: str,
+    *,
+    mechanism: str,
+    writable: Sequence[str],
+    may_ask: bool = False,
+    ignored: Mapping[str, Sequence[str]] | None = None,
 ) -> str | None:
-    """What to add to the result of a command that failed in the sandbox; None if nothing in its output speaks of it."""
+    """What to add to the result of a command that failed in the sandbox; None if nothing in its output speaks of it.
+
+    `may_ask` is whether a call can ask to run outside.
+    """
     lines = [line for line in output[-_MOST_TEXT:].splitlines() if not _is_ignored(command, line, ignored or {})]
     advice = []
     if any(sign in line for line in lines for sign in _FILE_SIGNS):
         places = ", ".join(writable)
-        advice.append(f"it may write only to {places} and its temporary folder ($TMPDIR), not to protected names such as .git, "
-                      "and it cannot read secrets or denied paths")  # fmt: skip
+        advice.append(
+            f"it may write only to {places} and its temporary folder ($TMPDIR), there not to protected names (.git, so no "
+            "commits; .vscode, .claude, .npmrc …), and it cannot read secrets or denied paths"
+        )
     if any(sign in line for line in lines for sign in _NETWORK_SIGNS):
         advice.append("it reaches no host that is not allowed (sandbox.network.allowedDomains)")
     if not advice:
         return None
+    asking = (
+        ", or, if it has to be this command, call Bash with dangerouslyDisableSandbox: the user is asked" if may_ask else ""
+    )
     return (
         f"This command ran in a sandbox ({mechanism}): {'; '.join(advice)}. If that is why it failed, do it another way, or "
-        "ask the user to allow it. Do not try to get around the sandbox."
+        f"ask the user to allow it in the settings{asking}. Do not try to get around the sandbox."
     )
 
 
