@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-import toolwright
 from toolwright.permissions import Place, RuleSet
 from toolwright.permissions.patterns import split_anchor
 from toolwright.permissions.rules import Rule
@@ -149,7 +148,7 @@ def rules_of(config: SandboxConfig, around: Surroundings, state_dir: str) -> San
 def own_programs(config: SandboxConfig, roots: Sequence[str]) -> list[str]:
     """The folders that this very program runs from, where they lie in the workspace: whoever could change them would have us
     run anything outside the sandbox (`.venv/bin/python`, a module that is imported later)."""
-    places = {os.path.realpath(sys.prefix), os.path.dirname(os.path.realpath(toolwright.__file__))}
+    places = {os.path.realpath(sys.prefix), os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))}
     inside = [place for place in places if any(place.startswith(f"{os.path.realpath(root)}/") for root in roots)]
     opened = tuple(os.path.abspath(os.path.expanduser(path)) for path in config.filesystem.allow_write)
     return sorted(place for place in inside if place not in opened)
