@@ -226,15 +226,13 @@ async def sandbox_for(options: ClaudeAgentOptions, ground: Ground, *, workspace:
 
 
 def place_of(ground: Ground, workspace: Workspace) -> Place:
-    return Place(
-        workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES, own_folders(str(config_dir(ground.env)))
-    )
+    return Place(workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES, own_folders(ground.where.config))
 
 
 @lru_cache(maxsize=64)
-def own_folders(config: str) -> tuple[str, ...]:
+def own_folders(folders: tuple[str, ...]) -> tuple[str, ...]:
     """Where settings of the user and whom they trust are kept, as written and as it leads through links."""
-    return tuple({os.path.abspath(config), os.path.realpath(config)})
+    return tuple({spelled(folder) for folder in folders for spelled in (os.path.abspath, os.path.realpath)})
 
 
 def file_history(ground: Ground, session_id: str) -> FileHistory:
