@@ -1,7 +1,7 @@
 """What commands cost beside a bare spawn of bash: `python benchmarks/shells.py [--quick] [--json FILE]`.
 
-The first row goes through all that a model's call goes through; the others show where its time goes, and what very many
-commands at once take. Rows and ratios are those of `tools.py`.
+The first row goes through all that a model's call goes through; the others show where its time goes, what very many commands at
+once take, and what the sandbox and its self-test cost. Rows and ratios are those of `tools.py`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ import anyio
 import tool_floors as floors
 from report import aligned
 
-from tools import Row, bash_row, times
+from tools import Row, bash_row, pipeline, times
 from toolwright.workspace import Workspace
 from toolwright.workspace.child_limits import ChildLimits
+from toolwright.workspace.sandbox.bubblewrap import find_bubblewrap
+from toolwright.workspace.sandbox.policy import ProtectedNames
+from toolwright.workspace.sandbox.probes import PROBES
 
 AT_ONCE = 200
 UNLIMITED = ChildLimits(cpu_seconds=0, memory_mb=0, processes=0, open_files=0, file_size_mb=0, scratch_mb=0)
@@ -47,6 +50,63 @@ async def command_row(name: str, folder: Path, repeats: int, *, limits: ChildLim
             await door.run_command("true")
 
         return await times(name, 2, lambda: floors.run(floors.SHELL, folder), ours, repeats=repeats)
+
+
+# the sandbox
+
+
+def bare_sandbox(program: str, folder: Path) -> list[str]:
+    """bubblewrap and bash with the same namespaces, and nothing that is protected or hidden."""
+    alone = ("user", "pid", "net", "ipc", "uts")
+    return [
+        *(program, *(f"--unshare-{each}" for each in alone), "--unshare-cgroup-try", "--disable-userns", "--die-with-parent"),
+        *("--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *("--ro-bind", "/proc/sys", "/proc/sys", "--tmpfs", "/tmp", "--bind", str(folder), str(folder)),
+        *("--chdir", str(folder), "--", *floors.SHELL),
+    ]
+
+
+def covered_sandbox(program: str, folder: Path) -> list[str]:
+    """The same, with a cover over each protected name that is not there, as the recipe for a sandbox has it."""
+    plain = bare_sandbox(program, folder)
+    names = ProtectedNames().of_top(is_home=False)
+    for name in names:
+        (folder / name).touch()
+    covers = [part for name in names for part in ("--ro-bind", "/dev/null", str(folder / name))]
+    at = plain.index("--chdir")
+    return [*plain[:at], *covers, *plain[at:]]
+
+
+async def sandbox_rows(folder: Path, repeats: int) -> list[Row]:
+    program = find_bubblewrap()
+    if program is None:
+        return []
+    beside = folder / "covered"
+    beside.mkdir()
+    (folder / "sandboxed").mkdir()
+    floor, covered = bare_sandbox(program, folder), covered_sandbox(program, beside)
+    async with pipeline(folder / "sandboxed", sandbox={"enabled": True}) as call:
+
+        async def ours() -> None:
+            await call("Bash", command="true")
+
+        return [
+            await times("Bash, true, sandboxed", 2, lambda: floors.run(floor, folder), ours, repeats=repeats),
+            await times("  beside bwrap with its covers", 2, lambda: floors.run(covered, beside), ours, repeats=repeats),
+        ]
+
+
+async def self_test_row(folder: Path) -> Row:
+    """The start of a session with a sandbox, without and with `selfTest`."""
+
+    async def start(**more: bool) -> float:
+        started = time.perf_counter()
+        async with pipeline(folder, sandbox={"enabled": True, **more}):
+            return time.perf_counter() - started
+
+    await start()
+    without, with_test = await start(), min([await start(selfTest=True) for _ in range(3)])
+    return Row("start of a session, with selfTest", without, with_test, "-", True, f"{len(PROBES)} probes")
 
 
 async def background_row(folder: Path, repeats: int) -> Row:
@@ -76,6 +136,8 @@ async def run(quick: bool) -> list[Row]:
             await command_row("run_command, true", folder, repeats),
             await command_row("run_command, true, no limits", folder, repeats, limits=UNLIMITED),
             await background_row(folder, 3 if quick else 10),
+            *await sandbox_rows(folder, repeats),
+            *([await self_test_row(folder / "sandboxed")] if find_bubblewrap() else []),
         ]
 
 
