@@ -1,45 +1,42 @@
-"""Options → a session. The only file that knows every room; options stop here, each room gets its own arguments."""
+"""Options → a session. The only file that knows every room; options stop here, each room gets its own arguments.
+
+Which models, tools and permissions the options mean is in `model_choice`, `tool_choice` and `permission_choice`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from toolwright.hooks import Background, Hook, HookRunner, Scene
 from toolwright.mcp.audience import Audience
 from toolwright.mcp.connections import Surroundings
-from toolwright.mcp.server import InProcessServer
 from toolwright.models import prices
-from toolwright.models.registry import ResolvedModel, resolve
-from toolwright.models.retry import RetryPolicy, with_retries
-from toolwright.permissions import Place, RuleSet
+from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
 from toolwright.runtime import checks
 from toolwright.runtime.asking import Asking
 from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.context_usage import ASSUMED_WINDOW
-from toolwright.runtime.conversation import Conversation, Sampling
-from toolwright.runtime.gate import Changing, Gate, no_judge
-from toolwright.runtime.ground import Ground, Remembering, ground_of, keep_update, notes_on, settings_rules
+from toolwright.runtime.conversation import Conversation
+from toolwright.runtime.gate import Gate
+from toolwright.runtime.ground import Ground, Remembering, ground_of, notes_on
 from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.host import host_of
-from toolwright.runtime.judging import ModelJudge, small_model
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
-from toolwright.runtime.machine_files import MACHINE_FILES
+from toolwright.runtime.model_choice import model_chooser, sampling
+from toolwright.runtime.permission_choice import gate_of, judge_of, place_of
 from toolwright.runtime.planning import PlanNews
 from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.seams import Host
-from toolwright.runtime.served_tools import ServedToolAdapter
 from toolwright.runtime.server_progress import progress_frames
 from toolwright.runtime.session import LocalSession, Parts
 from toolwright.runtime.session_hooks import SessionHooks
-from toolwright.runtime.structured_output import StructuredOutput
 from toolwright.runtime.system_prompt import system_prompt
 from toolwright.runtime.tool_calls import ToolRunner
+from toolwright.runtime.tool_choice import chosen_builtins, own_functions, structured_output
 from toolwright.runtime.tool_search import WaitingTools, policy_of
 from toolwright.runtime.tool_servers import (
     ServerGround,
@@ -53,11 +50,8 @@ from toolwright.runtime.tool_servers import (
     waits_for_servers,
 )
 from toolwright.runtime.toolbox import Toolbox
-from toolwright.runtime.turn import prompt_text
 from toolwright.sessions import config_dir
-from toolwright.settings import SourcedRule
-from toolwright.tools.base import Tool
-from toolwright.tools.registry import OF_OWN_SHELLS, OF_THE_SESSION, builtin_tools, canonical_name, tools_with_a_person
+from toolwright.tools.registry import OF_OWN_SHELLS, OF_THE_SESSION
 from toolwright.tools.standing import Standing, Todo
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
@@ -67,9 +61,7 @@ if TYPE_CHECKING:
     from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.egress.session import Egress
 
-MOST_RETRIES = 15
 REPLAY_FLAG = "replay-user-messages"
-BYPASS_FLAG = "allow-dangerously-skip-permissions"
 
 
 def open_session(options: ClaudeAgentOptions, *, host: Host | None = None, tells_state: bool = False) -> LocalSession:
@@ -225,16 +217,6 @@ async def sandbox_for(options: ClaudeAgentOptions, ground: Ground, *, workspace:
     return await sandboxing.set_up_sandbox(config, surroundings)
 
 
-def place_of(ground: Ground, workspace: Workspace) -> Place:
-    return Place(workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES, own_folders(ground.where.config))
-
-
-@lru_cache(maxsize=64)
-def own_folders(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Where settings of the user and whom they trust are kept, as written and as it leads through links."""
-    return tuple({spelled(folder) for folder in folders for spelled in (os.path.abspath, os.path.realpath)})
-
-
 def file_history(ground: Ground, session_id: str) -> FileHistory:
     from toolwright.workspace.checkpoints import FileHistory  # loaded only for sessions that keep checkpoints
 
@@ -302,44 +284,6 @@ def can_converse(host: Host) -> bool:
     return host.can_use_tool is not None and host.converses
 
 
-def chosen_builtins(options: ClaudeAgentOptions, *, can_ask: bool) -> tuple[Tool, ...]:
-    """The built-in tools that the model sees: all that can work here, or those that `tools` names."""
-    offered = (*builtin_tools(), *(tools_with_a_person() if can_ask else ()))
-    if options.tools is None or isinstance(options.tools, Mapping):
-        return offered
-    names = [name for entry in options.tools if isinstance(entry, str) for name in entry.split(",") if name.strip()]
-    if "default" in names:
-        return offered
-    by_name = {tool.name: tool for tool in (*builtin_tools(), *tools_with_a_person())}
-    wanted = [canonical_name(name.strip()) for name in names]
-    missing = [name for name in wanted if name not in by_name]
-    if missing:
-        known = ", ".join(by_name)
-        raise OptionsError(f"tools: there is no built-in tool {', '.join(missing)} in this version; there are {known}")
-    return tuple(by_name[name] for name in dict.fromkeys(wanted))
-
-
-def own_functions(options: ClaudeAgentOptions) -> tuple[Tool, ...]:
-    """Python functions given in `tools`, each under its own name."""
-    if options.tools is None or isinstance(options.tools, Mapping):
-        return ()
-    given: tuple[Any, ...] = tuple(entry for entry in options.tools if not isinstance(entry, str))
-    shareable = all(isinstance(function, Hashable) for function in given)
-    try:
-        return shared_function_tools(*given) if shareable else function_tools(*given)
-    except (TypeError, ValueError) as error:
-        raise OptionsError(f"tools: {error}") from None
-
-
-def function_tools(*given: Any) -> tuple[Tool, ...]:
-    server = InProcessServer("functions", tools=given)
-    return tuple(ServedToolAdapter(server, served, prefix="") for served in server.tools)
-
-
-shared_function_tools = lru_cache(maxsize=64)(function_tools)
-"""Sessions with the same functions share their tools: reading signatures costs more than starting a session."""
-
-
 def server_ground(
     options: ClaudeAgentOptions, ground: Ground, host: Host, *, workspace: Workspace, session: LocalSession
 ) -> ServerGround:
@@ -380,33 +324,7 @@ async def connect(toolbox: Toolbox, ground: Ground) -> None:
         raise
 
 
-def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
-    return StructuredOutput(options.output_format["schema"]) if options.output_format else None
-
-
-# permissions
-
-
-def gate_of(
-    options: ClaudeAgentOptions,
-    ground: Ground,
-    *,
-    workspace: Workspace,
-    asking: Asking,
-    judge: ModelJudge | None,
-    tell_mode: Callable[[PermissionMode], None],
-) -> Gate:
-    rules = shared_rules(tuple(options.allowed_tools), tuple(options.disallowed_tools), ground.settings.rules)
-    changing = Changing(
-        place=lambda: place_of(ground, workspace),
-        add_directory=workspace.add_directory,
-        remove_directory=workspace.remove_directory,
-        refuse_mode=lambda new: refuse_mode(new, ground) or refuse_switch(new, mode, options),
-        keep=lambda update: keep_update(update, ground),
-        mode_changed=tell_mode,
-    )
-    mode = starting_mode(options, ground)
-    return Gate(rules, mode, asking=asking, changing=changing, judge=no_judge if judge is None else judge)
+# what clients are told
 
 
 def mode_teller(session: LocalSession, session_id: str) -> Callable[[PermissionMode], None]:
@@ -416,112 +334,6 @@ def mode_teller(session: LocalSession, session_id: str) -> Callable[[PermissionM
 
 def todo_teller(session: LocalSession, session_id: str) -> Callable[[list[Todo]], None]:
     return lambda todos: session.put_now(frames.system("todo_list_updated", session_id, todos=todos))
-
-
-def judge_of(ground: Ground, session: LocalSession, ledger: Ledger, *, session_id: str) -> ModelJudge | None:
-    """Who answers for the person in mode auto: the small model, if one is configured."""
-    name = small_model(ground.env)
-    if name is None:
-        return None
-
-    def request() -> str:
-        turn = session.turn
-        return prompt_text(turn.prompt) if turn is not None and not turn.prompt.own else ""
-
-    def make() -> ResolvedModel:
-        return chosen_model(name, ground.env, retry_policy(0))  # whoever waits longer had better ask the person
-
-    return ModelJudge(make, ledger, request, ground.cwd, session_id)
-
-
-@lru_cache(maxsize=64)
-def shared_rules(allow: tuple[str, ...], deny: tuple[str, ...], of_settings: tuple[SourcedRule, ...]) -> RuleSet:
-    return RuleSet.parse(allow=allow, deny=deny, canonical=canonical_name) | settings_rules(of_settings)[0]
-
-
-def starting_mode(options: ClaudeAgentOptions, ground: Ground) -> PermissionMode:
-    mode = options.permission_mode or ground.settings.default_mode or "default"
-    refusal = refuse_mode(mode, ground)
-    if refusal is not None:
-        where = "permission_mode" if options.permission_mode else f"{ground.settings.default_mode_source}: defaultMode"
-        raise OptionsError(f"{where}: {refusal}")
-    return mode  # type: ignore[return-value]  # options and settings were checked
-
-
-def refuse_mode(mode: str, ground: Ground) -> str | None:
-    if mode == "bypassPermissions" and ground.settings.bypass_disabled:
-        return "bypassPermissions is turned off by the settings (permissions.disableBypassPermissionsMode)"
-    if mode == "bypassPermissions" and os.geteuid() == 0 and ground.env.get("IS_SANDBOX") != "1":
-        return "bypassPermissions is refused for root outside a sandbox (set IS_SANDBOX=1 inside a container that holds)"
-    return None
-
-
-def refuse_switch(mode: str, started: PermissionMode, options: ClaudeAgentOptions) -> str | None:
-    """Why a running session may not change to `mode`: to skip all questions has to be foreseen when it is started."""
-    if mode != "bypassPermissions" or started == "bypassPermissions" or BYPASS_FLAG in options.extra_args:
-        return None
-    return (
-        "this session was not started with bypassPermissions, so it cannot change to it "
-        f"(start it in that mode, or with extra_args={{{BYPASS_FLAG!r}: None}})"
-    )
-
-
-# models
-
-
-def model_chooser(options: ClaudeAgentOptions, ground: Ground) -> Callable[[Any], list[ResolvedModel]]:
-    """A function: a model's name → that model with retries, then those to fall back to."""
-    policy = retry_policy(min(MOST_RETRIES, whole_number(ground.env, "CLAUDE_CODE_MAX_RETRIES", 10)))
-    fallbacks = [name.strip() for name in (options.fallback_model or "").split(",") if name.strip()]
-
-    def choose(name: Any) -> list[ResolvedModel]:
-        return [chosen_model(each, ground.env, policy) for each in (name or ground.settings.model, *fallbacks)]
-
-    return choose
-
-
-def chosen_model(wanted: Any, env: Mapping[str, str], policy: RetryPolicy) -> ResolvedModel:
-    """A model by name, or an object that is one."""
-    if hasattr(wanted, "stream"):
-        name = str(getattr(wanted, "model", type(wanted).__name__))
-        found = ResolvedModel(wanted, name, "custom", display_name=name)
-    else:
-        found = resolve(wanted, env)
-    return replace(found, model=with_retries(found.model, policy))
-
-
-@lru_cache(maxsize=MOST_RETRIES + 1)
-def retry_policy(retries: int) -> RetryPolicy:
-    return RetryPolicy(max_retries=retries)
-
-
-def sampling(options: ClaudeAgentOptions, env: Mapping[str, str]) -> Sampling:
-    return Sampling(
-        thinking=thinking(options, env),
-        effort=options.effort,
-        betas=tuple(options.betas),
-        max_tokens=whole_number(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", 0) or None,
-    )
-
-
-def thinking(options: ClaudeAgentOptions, env: Mapping[str, str]) -> dict[str, Any] | None:
-    if options.thinking is not None:
-        return dict(options.thinking)
-    budget = options.max_thinking_tokens
-    if budget is None and "MAX_THINKING_TOKENS" in env:
-        budget = whole_number(env, "MAX_THINKING_TOKENS", 0)
-    if budget is None:
-        return None
-    return {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
-
-
-def whole_number(env: Mapping[str, str], name: str, default: int) -> int:
-    text = env.get(name, "").strip()
-    if not text:
-        return default
-    if not text.isdecimal():
-        raise OptionsError(f"{name} must be a whole number; got {text!r}")
-    return int(text)
 
 
 # diagnostics

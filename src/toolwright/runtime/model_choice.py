@@ -1,0 +1,71 @@
+"""Which models answer in a session, and how they are to: options and environment → models with retries, and their sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from toolwright.models.registry import ResolvedModel, resolve
+from toolwright.models.retry import RetryPolicy, with_retries
+from toolwright.runtime.conversation import Sampling
+from toolwright.runtime.ground import Ground
+from toolwright.types import ClaudeAgentOptions, OptionsError
+
+MOST_RETRIES = 15
+
+
+def model_chooser(options: ClaudeAgentOptions, ground: Ground) -> Callable[[Any], list[ResolvedModel]]:
+    """A function: a model's name → that model with retries, then those to fall back to."""
+    policy = retry_policy(min(MOST_RETRIES, whole_number(ground.env, "CLAUDE_CODE_MAX_RETRIES", 10)))
+    fallbacks = [name.strip() for name in (options.fallback_model or "").split(",") if name.strip()]
+
+    def choose(name: Any) -> list[ResolvedModel]:
+        return [chosen_model(each, ground.env, policy) for each in (name or ground.settings.model, *fallbacks)]
+
+    return choose
+
+
+def chosen_model(wanted: Any, env: Mapping[str, str], policy: RetryPolicy) -> ResolvedModel:
+    """A model by name, or an object that is one."""
+    if hasattr(wanted, "stream"):
+        name = str(getattr(wanted, "model", type(wanted).__name__))
+        found = ResolvedModel(wanted, name, "custom", display_name=name)
+    else:
+        found = resolve(wanted, env)
+    return replace(found, model=with_retries(found.model, policy))
+
+
+@lru_cache(maxsize=MOST_RETRIES + 1)
+def retry_policy(retries: int) -> RetryPolicy:
+    return RetryPolicy(max_retries=retries)
+
+
+def sampling(options: ClaudeAgentOptions, env: Mapping[str, str]) -> Sampling:
+    return Sampling(
+        thinking=thinking(options, env),
+        effort=options.effort,
+        betas=tuple(options.betas),
+        max_tokens=whole_number(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", 0) or None,
+    )
+
+
+def thinking(options: ClaudeAgentOptions, env: Mapping[str, str]) -> dict[str, Any] | None:
+    if options.thinking is not None:
+        return dict(options.thinking)
+    budget = options.max_thinking_tokens
+    if budget is None and "MAX_THINKING_TOKENS" in env:
+        budget = whole_number(env, "MAX_THINKING_TOKENS", 0)
+    if budget is None:
+        return None
+    return {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
+
+
+def whole_number(env: Mapping[str, str], name: str, default: int) -> int:
+    text = env.get(name, "").strip()
+    if not text:
+        return default
+    if not text.isdecimal():
+        raise OptionsError(f"{name} must be a whole number; got {text!r}")
+    return int(text)
