@@ -151,6 +151,7 @@ async def test_refused_hosts_are_told_with_what_to_do(tmp_path: Path) -> None:
     said = await run(tmp_path, FETCH.format("unknown.invalid/"), sandbox=strict)
     assert "the sandbox refused connections" in said[0]
     assert "host unknown.invalid (port 80) is not allowed" in said[0]
+    assert "ask the user to allow it" in said[0]
 
 
 async def test_background_commands_are_held_too(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ def test_refusals_are_told_once_each_and_none_is_cut_without_saying_so() -> None
     words = in_words(traffic.refusals_since(0)) or ""
     assert words.startswith("While this command ran, the sandbox refused connections:\n- host0.test is not allowed\n")
     assert words.count("not allowed") == 10
-    assert words.endswith("- and 2 more")
+    assert "- and 2 more" in words
     assert [refusal.target for refusal in traffic.refusals_since(13)] == ["host1.test:443"]
 
 

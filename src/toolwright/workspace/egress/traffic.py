@@ -56,4 +56,7 @@ def in_words(refusals: Sequence[Refusal]) -> str | None:
     more = len(reasons) - _MOST_IN_WORDS
     told = "\n".join(f"- {reason}" for reason in reasons[:_MOST_IN_WORDS])
     rest = f"\n- and {more} more" if more > 0 else ""
-    return f"While this command ran, the sandbox refused connections:\n{told}{rest}"
+    return (
+        f"While this command ran, the sandbox refused connections:\n{told}{rest}\nIf the work needs a host, ask the user to "
+        "allow it (sandbox.network.allowedDomains); do not try to get around the sandbox."
+    )
