@@ -19,7 +19,8 @@ import anyio
 from toolwright._version import __version__
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.links import Link, LinkError, Message, request_error
-from toolwright.mcp.listing import Listing, list_all
+from toolwright.mcp.listing import Listing, list_all, without_bad_marks
+from toolwright.mcp.parameter_headers import HEADER_MISMATCH
 from toolwright.mcp.questions import Questions, Refusal
 from toolwright.mcp.rpc import PROTOCOL_VERSIONS, TOOL_USE_META
 
@@ -116,7 +117,17 @@ class McpClient:
 
     async def _discover(self) -> None:
         self.introduction.protocol_version = STATELESS
-        result = await self.request("server/discover", {})
+        try:
+            result = await self.request("server/discover", {})
+        except ServerRefused as refusal:
+            version = _version_offered(refusal)
+            if version is None:
+                raise
+            if version != STATELESS:
+                self.introduction.protocol_version = ""
+                await self._initialize(version)
+                return
+            result = await self.request("server/discover", {})
         if STATELESS not in (result.get("supportedVersions") or ()):
             raise BadAnswer(
                 f"it supports the versions {result.get('supportedVersions')!r}, none of which we speak without a handshake"
@@ -178,7 +189,8 @@ class McpClient:
     async def list_tools(self) -> Listing:
         if self.introduction.protocol_version and "tools" not in self.introduction.capabilities:
             return Listing()
-        return await list_all(lambda cursor: self.request("tools/list", {} if cursor is None else {"cursor": cursor}))
+        listing = await list_all(lambda cursor: self.request("tools/list", {} if cursor is None else {"cursor": cursor}))
+        return without_bad_marks(listing) if self.introduction.protocol_version == STATELESS else listing
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], *, tool_use_id: str = "", progress: Progress | None = None
@@ -186,7 +198,7 @@ class McpClient:
         """The result of a call. When cancelled, the server is told."""
         params: dict[str, Any] = {"name": name, "arguments": arguments}
         for round_number in range(_MOST_ROUNDS):
-            result = await self._withdrawable("tools/call", params, tool_use_id=tool_use_id, progress=progress)
+            result = await self._called(params, tool_use_id=tool_use_id, progress=progress)
             if result.get("resultType") != "input_required":
                 return result
             answers = await self._answer_all(result.get("inputRequests"))
@@ -196,6 +208,15 @@ class McpClient:
             if isinstance(result.get("requestState"), str):
                 params = {**params, "requestState": result["requestState"]}
         raise BadAnswer(f"it asked for more input {_MOST_ROUNDS} times in one call")
+
+    async def _called(self, params: dict[str, Any], *, tool_use_id: str, progress: Progress | None) -> dict[str, Any]:
+        try:
+            return await self._withdrawable("tools/call", params, tool_use_id=tool_use_id, progress=progress)
+        except ServerRefused as refusal:
+            if refusal.code != HEADER_MISMATCH:
+                raise
+            await self.list_tools()  # the schema has changed: the link learns which arguments are headers now
+            return await self._withdrawable("tools/call", params, tool_use_id=tool_use_id, progress=progress)
 
     async def _withdrawable(
         self, method: str, params: dict[str, Any], *, tool_use_id: str, progress: Progress | None
@@ -285,6 +306,13 @@ class McpClient:
             for task in tasks:
                 await task.wait()
             await self._link.close()
+
+
+def _version_offered(refusal: ServerRefused) -> str | None:
+    """Of the versions that a server names when it refuses ours, the newest that we speak."""
+    named = refusal.data.get("supported") if refusal.code == UNSUPPORTED_VERSION and isinstance(refusal.data, dict) else None
+    offered = named if isinstance(named, list) else []
+    return next((version for version in (STATELESS, *PROTOCOL_VERSIONS) if version in offered), None)
 
 
 def _client_info() -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from toolwright.mcp.base import ServedTool
+from toolwright.mcp.parameter_headers import BadMark, marks_of
 
 MOST_PAGES = 100
 MOST_TOOLS = 10_000
@@ -76,6 +77,18 @@ def _add(listing: Listing, names: set[str], entry: Any) -> None:
     else:
         names.add(tool.name)
         listing.tools.append(tool)
+
+
+def without_bad_marks(listing: Listing) -> Listing:
+    """The tools whose arguments can be repeated as headers the way they ask; the others are left out, and that is said."""
+    usable = Listing([], listing.notices)
+    for tool in listing.tools:
+        try:
+            marks_of(tool.input_schema)
+            usable.tools.append(tool)
+        except BadMark as problem:
+            _note(usable, f"the tool {tool.name[:100]!r} was left out: {problem}")
+    return usable
 
 
 def _note(listing: Listing, notice: str) -> None:

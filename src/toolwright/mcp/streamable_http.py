@@ -18,6 +18,7 @@ import anyio
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.http_door import EventStream, HttpDoor, messages_in, refused, whole_body
 from toolwright.mcp.links import Inbox, LinkError, LinkLost, Message, SessionGone, is_answer
+from toolwright.mcp.parameter_headers import BadMark, Marks, marks_of, values_of
 from toolwright.protocol.lines import encode
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class StreamableHttpLink:
         self._session_id: str | None = None
         self._version: str | None = None
         self._listener: OwnedTask | None = None
+        self._marks: dict[str, Marks] = {}
+        """Tool → the arguments that it wants as headers, as the server last listed it."""
         self._heard = anyio.Event()
         """Set when the server has answered the request for its own messages."""
 
@@ -75,6 +78,8 @@ class StreamableHttpLink:
             found = await self._resumed(stream, message["id"])
         if found is None:
             raise LinkLost("its answer ended before it was complete")
+        if self._version == STATELESS_VERSION and message["method"] == "tools/list":
+            self._marks |= _marks_in(found.get("result"))
         return found
 
     async def send(self, message: Message) -> None:
@@ -109,8 +114,15 @@ class StreamableHttpLink:
         if version is not None:
             headers[VERSION] = version
         if message is not None and version == STATELESS_VERSION:
-            headers |= _routing_headers(message)
+            headers |= _routing_headers(message) | self._parameter_headers(message)
         return headers
+
+    def _parameter_headers(self, message: Message) -> dict[str, str]:
+        params = message.get("params")
+        if message.get("method") != "tools/call" or not isinstance(params, dict):
+            return {}
+        values = values_of(self._marks.get(params["name"], {}), params.get("arguments") or {})
+        return {name: header_text(value) for name, value in values.items()}
 
     # answers
 
@@ -230,8 +242,17 @@ def _routing_headers(message: Message) -> dict[str, str]:
     return {METHOD: method} | ({NAME: header_text(name)} if isinstance(name, str) else {})
 
 
+def _marks_in(listed: Any) -> dict[str, Marks]:
+    """The marks of the tools on a page of a list. A tool whose marks are wrong is not offered, so it needs none."""
+    found: dict[str, Marks] = {}
+    for tool in listed.get("tools") or () if isinstance(listed, dict) else ():
+        with suppress(BadMark, AttributeError, KeyError, TypeError):
+            found[tool["name"]] = marks_of(tool["inputSchema"])
+    return found
+
+
 def header_text(value: str) -> str:
     """`value` as it may stand in a header: in base64 if it is not plain ASCII."""
-    if _PLAIN.fullmatch(value) and not _WRAPPED.fullmatch(value):
+    if (not value or _PLAIN.fullmatch(value)) and not _WRAPPED.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode('utf-8', 'replace')).decode()}?="
