@@ -20,6 +20,7 @@ from toolwright.mcp.audience import Audience, Timing
 from toolwright.mcp.base import ServedTool
 from toolwright.mcp.client import BadAnswer, Hearing, Introduction, McpClient, ServerRefused
 from toolwright.mcp.configs import ServerConfig
+from toolwright.mcp.definitions import Definitions, same_definition
 from toolwright.mcp.links import Link, LinkError, LinkLost, NeedsAuthorization, SessionGone
 from toolwright.mcp.listing import presentable
 from toolwright.mcp.output_checks import OutputChecks
@@ -73,6 +74,7 @@ class ExternalServer:
         self._log_lines = 0
         self._closed = False
         self._outputs = OutputChecks()
+        self.definitions = Definitions()
         self.introduction = Introduction()
         self.attempted = anyio.Event()
         """Set when the first attempt to connect has ended, well or not."""
@@ -196,6 +198,7 @@ class ExternalServer:
         changed = changed_tools(self._state.tools, tools)
         self._state.tools, self._state.notices = tools, notices
         self._outputs = OutputChecks(tools)
+        self.definitions.seen(tools)
         for notice in notices:
             self.audience.tell(self._said(notice))
         if changed:
@@ -347,9 +350,9 @@ class ExternalServer:
 
 
 def changed_tools(before: list[ServedTool], after: list[ServedTool]) -> list[str]:
-    """The tools that kept their name but not their description, schema or annotations: whoever approved them may look again."""
+    """The tools that kept their name but not their description, schema or annotations."""
     known = {tool.name: tool for tool in before}
-    return [tool.name for tool in after if tool.name in known and known[tool.name] != tool]
+    return [tool.name for tool in after if tool.name in known and not same_definition(known[tool.name], tool)]
 
 
 def _delay(failures: int) -> float:

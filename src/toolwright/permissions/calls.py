@@ -72,6 +72,8 @@ class Call:
     is_mcp: bool = False
     must_ask: bool = False
     """A person has to see this call, whatever mode and allow rules say."""
+    no_longer_approved: str = ""
+    """Why allow rules do not count for this call, if they do not: the tool is not what it was when it was allowed."""
     preapproved: bool = False
     """The developer handed this tool over in person (a plain function), or it only touches the session itself."""
     line: CommandLine | None = None

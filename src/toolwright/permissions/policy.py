@@ -51,6 +51,7 @@ def decide(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) ->
         _forbidden(call, judge, rules, place)
         or _by_mode(call, judge, mode, place)
         or _out_of_reach(call, judge, place)
+        or (Decision("ask", call.no_longer_approved, None, "safetyCheck") if call.no_longer_approved else None)
         or _allowed(call, rules.index("allow"), place)
         or (_command_allowed(call, judge, rules, mode) if judge else None)
         or Decision("ask", f"{call.name} needs permission: no rule allows this call.")

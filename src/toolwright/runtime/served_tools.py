@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PREFIX = "mcp__"
 NEEDS_A_PERSON = "anthropic/requiresUserInteraction"
 """With this in its `_meta` a tool says that every call of it is to be put to a person."""
+REDEFINED = (
+    "{name} needs permission again: its server has changed what it is (description, input or annotations) since it was allowed."
+)
 LONGEST_WANTED = 500_000
 """The most characters of result that a tool may ask to be let through."""
 LONGEST_NAME = 64
@@ -79,9 +82,16 @@ class ServedToolAdapter:
         return raw
 
     def effects(self, parsed: Any, workspace: Workspace) -> Effects:
-        return Effects(must_ask=self.tool.meta.get(NEEDS_A_PERSON) is True)
+        changed = REDEFINED.format(name=self.name) if self._is_redefined() else ""
+        return Effects(must_ask=self.tool.meta.get(NEEDS_A_PERSON) is True, no_longer_approved=changed)
+
+    def _is_redefined(self) -> bool:
+        server = self.server if isinstance(self.server, ExternalServer) else None
+        return server is not None and server.config is not None and server.definitions.has_changed(self.tool)
 
     async def run(self, parsed: dict[str, Any], context: ToolContext) -> ToolOutput:
+        if isinstance(self.server, ExternalServer):
+            self.server.definitions.agree(self.tool)  # who lets it run has seen it as it is now
         result = await self.server.call_tool(self.tool.name, parsed, tool_use_id=context.tool_use_id)
         if not self.name.startswith(PREFIX):
             return tool_output(result)

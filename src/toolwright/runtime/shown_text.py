@@ -1,7 +1,7 @@
 """What a person reads before they answer: the call in full, as it will run, with nothing in it that could hide anything.
 
 Characters that a reader would not see, or would take for others, are spelled out; long stretches of nothing are counted. What
-programs read (`input`) is never touched. Texts are never cut: what is asked about can be read to its end.
+programs read (`input`) is never touched. Arguments are never cut: what is asked about can be read to its end.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from toolwright.tools.base import Tool
 LONGEST_GAP = 40
 """More blanks than this in a row are counted instead of shown: indentation stays, a tail cannot be pushed out of sight."""
 MOST_LINE_BREAKS = 3
+LONGEST_WORDS = 1000
+"""Characters of a tool's description; what is left out is counted."""
 ABOUT = ("description", "file_path", "notebook_path", "path", "url")
 _GAP = re.compile(rf"[ \t\n]{{{LONGEST_GAP + 1},}}|\n(?:[ \t]*\n){{{MOST_LINE_BREAKS},}}")
 _LOOKALIKES = r"\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2c80-\u2cff\ua640-\ua69f"
@@ -56,7 +58,7 @@ def title(tool: Tool, given: Mapping[str, Any]) -> str:
     """All that a call would do, for the person who is asked about it."""
     heading, hidden = _heading(tool, given)
     rest = [line for name, value in given.items() if name not in hidden for line in _field(name, value)]
-    return "\n".join([heading, *rest])
+    return "\n".join([heading, *_own_words(tool), *rest])
 
 
 def description(given: Mapping[str, Any]) -> str | None:
@@ -89,6 +91,14 @@ def _address(tool: Tool) -> str:
         return ""
     how = config.shown()
     return f" ({shown(' '.join([how['command'], *how['args']]) if 'command' in how else how['url'])})"
+
+
+def _own_words(tool: Tool) -> Iterator[str]:
+    """What an external server says of its tool: it is part of what is agreed to."""
+    if getattr(getattr(tool, "server", None), "config", None) is not None and tool.description:
+        left_out = len(tool.description) - LONGEST_WORDS
+        cut = f" [{left_out:,} characters more]" if left_out > 0 else ""
+        yield f"The server describes it so: {shown(tool.description[:LONGEST_WORDS])}{cut}"
 
 
 def _questions(questions: Any) -> Iterator[str]:

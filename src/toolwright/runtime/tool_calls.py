@@ -191,6 +191,7 @@ class ToolRunner:
             preapproved=tool.name in self.preapproved,
             sandboxed=effects.sandboxed,
             must_ask=effects.must_ask,
+            no_longer_approved=effects.no_longer_approved,
         )
 
     # execute

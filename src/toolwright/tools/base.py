@@ -45,6 +45,8 @@ class Effects:
     """Whether `command` runs in a sandbox that needs no permission."""
     must_ask: bool = False
     """Whether a person has to see this call, whatever the rules say."""
+    no_longer_approved: str = ""
+    """Why what was allowed before is not allowed by that any more, if so."""
 
 
 @dataclass(frozen=True, slots=True)
