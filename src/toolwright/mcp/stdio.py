@@ -21,14 +21,12 @@ from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.links import LARGEST_MESSAGE, LinkError, LinkLost, Message
 from toolwright.protocol.lines import LineSplitter, decode, encode
 from toolwright.types import CLIJSONDecodeError
-from toolwright.workspace.environment import DEFAULT_PATH, is_harmless
+from toolwright.workspace.environment import SERVER_NAMES, child_environment
 
 if TYPE_CHECKING:
     from toolwright.workspace.children import Account, ChildProcess
     from toolwright.workspace.trees import Mark
 
-INHERITED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
-"""All that a server gets of our environment; the rest is what its configuration gives it."""
 END_PATIENCE = 2.0
 """How long a server may take to end by itself once its input is closed."""
 STRANGERS_PATIENCE = 0.2
@@ -54,8 +52,7 @@ class Launch:
 
 def environment_for(explicit: Mapping[str, str], base: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Six harmless variables of `base`, and what the configuration says."""
-    inherited = {name: base[name] for name in INHERITED if name in base and is_harmless(name, base[name])}
-    return tuple(sorted(({"PATH": DEFAULT_PATH} | inherited | dict(explicit)).items()))
+    return tuple(sorted((child_environment({}, base, only=SERVER_NAMES) | dict(explicit)).items()))
 
 
 def find_program(command: str, *, path: str, cwd: str, untrusted: Sequence[str] = ()) -> str:
