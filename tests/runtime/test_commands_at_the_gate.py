@@ -68,3 +68,111 @@ async def test_five_thousand_commands_hide_nothing(tmp_path: Path, work: Path) -
     command = "; ".join(["true"] * 5000) + "; touch CANARY"
     assert "denied by the rule" in await said(tmp_path, command, allowed_tools=["Bash"], disallowed_tools=["Bash(touch:*)"])
     assert not (work / "CANARY").exists()
+
+
+# what looked harmless and was not
+
+
+def repository(folder: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    folder.mkdir(exist_ok=True)
+    git(folder, "init", "-q")
+    (folder / "tracked").write_text("x\n")
+    git(folder, "add", "tracked")
+    git(folder, "commit", "-qm", "x")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    words = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+    return subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+async def test_a_missing_object_is_not_fetched_by_a_program_of_the_repository(tmp_path: Path, work: Path) -> None:
+    repository(work)
+    blob = git(work, "rev-parse", "HEAD:tracked")
+    (work / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with (work / ".git" / "config").open("a") as config:
+        config.write('[remote "o"]\n\turl = .\n\tpromisor = true\n\tuploadpack = touch CANARY; git-upload-pack\n')
+    await said(tmp_path, "git log -p")
+    assert not (work / "CANARY").exists()
+
+
+async def test_a_submodule_that_lies_unpacked_in_the_folder_runs_nothing(tmp_path: Path, work: Path) -> None:
+    repository(work)
+    repository(work / "sub")
+    git(work, "add", "sub")
+    assert "Changes to be committed" in await said(tmp_path, "git status")
+    git(work / "sub", "config", "core.fsmonitor", f"touch {work}/CANARY; false")
+    assert "needs permission" in await said(tmp_path, "git status")
+    assert not (work / "CANARY").exists()
+
+
+async def test_a_sham_repository_does_not_stand_for_the_one_above_it(tmp_path: Path, work: Path) -> None:
+    repository(work)
+    git(work, "config", "core.fsmonitor", f"touch {work}/CANARY; false")
+    (work / "sub" / ".git").mkdir(parents=True)
+    (work / "sub" / ".git" / "config").write_text("[core]\n\tbare = false\n")
+    await said(tmp_path, "cd sub && git status")
+    assert not (work / "CANARY").exists()
+
+
+@pytest.mark.parametrize("command", ["uniq n*", "xxd n*", "sort -t *", "find . -not -name *", "[ -z * ]"])
+async def test_names_of_files_do_not_become_arguments_that_act(tmp_path: Path, work: Path, command: str) -> None:
+    names = ("n1", "n2", "-", "-1", "-delete", "-o", "-oVICTIM", "-v", "x[$(touch CANARY)]")
+    for name in names:
+        (work / name).write_text("kept\n")
+    await said(tmp_path, command)
+    assert {path.name for path in work.iterdir()} == {"note.txt", *names}
+    assert all((work / name).read_text() == "kept\n" for name in names)
+
+
+async def test_links_and_lists_of_arguments_do_not_lead_outside(tmp_path: Path, work: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_text("treasure")
+    (tmp_path / "outside" / "treasure").touch()
+    for folder in ("a", "b"):
+        (work / folder).mkdir()
+    (work / "b" / "link").symlink_to(tmp_path / "outside" / "secret")
+    (work / "c").mkdir()
+    (work / "c" / "deep").symlink_to(tmp_path / "outside")
+    (work / "-R").touch()
+    for command in ("diff -N a b", f"strings @{tmp_path}/outside/secret", "grep trea *", "tree -l"):
+        assert "treasure" not in await said(tmp_path, command), command
+
+
+async def test_a_folder_is_not_compared_past_a_rule_that_hides_a_file(tmp_path: Path, work: Path) -> None:
+    (work / "empty").mkdir()
+    (work / ".env").write_text("treasure")
+    for command in ("diff -N empty .", "grep -d recurse treasur ."):
+        assert "treasure" not in await said(tmp_path, command, disallowed_tools=["Read(.env)"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp kit/.mc* .",
+        "cp kit/* .",
+        "mv kit/CL* .",
+        "cp -rT kit .",
+        "cp -t . kit/.mc*",
+        "sed -i.md p CLAUDE",
+        "sed --in-place=.json p .mcp",
+        "cp -bS .md note.txt CLAUDE",
+        "mv --suffix=.json note.txt .mcp",
+    ],
+)
+@pytest.mark.parametrize("rules", [[], ["Bash(cp:*)", "Bash(mv:*)"]], ids=["mode", "rules"])
+async def test_protected_names_do_not_come_by_a_detour(tmp_path: Path, work: Path, command: str, rules: list[str]) -> None:
+    (work / "kit").mkdir()
+    for name in ("kit/.mcp.json", "kit/CLAUDE.md", "CLAUDE", ".mcp"):
+        (work / name).write_text("trust me")
+    await said(tmp_path, command, permission_mode="acceptEdits", allowed_tools=rules)
+    assert not (work / ".mcp.json").exists()
+    assert not (work / "CLAUDE.md").exists()
+
+
+async def test_ordinary_copies_by_a_pattern_run_in_accept_edits(tmp_path: Path, work: Path) -> None:
+    await said(tmp_path, "mkdir out && cp n*.txt out/ && sed -i.old s/hello/bye/ out/note.txt", permission_mode="acceptEdits")
+    assert (work / "out" / "note.txt").read_text() == "bye\n"
+    assert (work / "out" / "note.txt.old").read_text() == "hello\n"

@@ -6,7 +6,7 @@ Asks `Files` what it must know of the machine. Knows no rule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from posixpath import join
+from posixpath import basename, join
 
 from .calls import Place, normal_path
 from .lines import Part
@@ -70,8 +70,8 @@ class Paths:
         if not word.glob:
             return files.spellings(written)
         matched = files.matching(written)
-        if matched is None:
-            return None
+        if matched is None or ("/" not in word.text and any(basename(path).startswith("-") for path in matched)):
+            return None  # a file called `-x` would be an option
         # A pattern that matches nothing is handed over as it stands.
         return tuple(end for path in matched or (written,) for end in files.spellings(path))
 

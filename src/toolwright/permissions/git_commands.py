@@ -94,7 +94,7 @@ _LISTING: dict[str, tuple[Spec, frozenset[str]]] = {
     "worktree": (spec("v", "", "porcelain verbose"), frozenset(("list",))),
     "reflog": (spec("n", "", "oneline all", extra=_NUMBERS), frozenset(("show",))),
     "config": (
-        spec("lz", "", "list get get-all get-regexp show-origin show-scope name-only local global system"),
+        spec("lz", "", "list get get-all get-regexp show-origin show-scope name-only local"),
         frozenset(("list", "get")),
     ),
     "symbolic-ref": (spec("q", "", "short quiet"), frozenset()),
@@ -168,9 +168,17 @@ def _listing(rest: list[Word], known: Spec, verbs: frozenset[str]) -> tuple[Argu
     lists = found.has("l", "list", "get", "get-all", "get-regexp", "contains", "merged", "no-merged", "points-at")
     reads_one = rest[0].text == "symbolic-ref" and len(found.operands) == 1
     needs_verb = rest[0].text == "stash" and not found.operands
+    if rest[0].text == "config" and _shows_all(found) and not found.has("local"):
+        return None, rest[0]  # the person's own configuration lies outside, and may hold secrets
     if needs_verb or not (begins or lists or reads_one):
         return None, found.operands[0] if found.operands else rest[0]
     return found, None
+
+
+def _shows_all(found: Arguments) -> bool:
+    """Whether `git config` would show more than what is asked for by its name."""
+    begins = found.operands[0].plain if found.operands else None
+    return found.has("l", "list", "get-regexp") or begins == "list"
 
 
 def reaching(words: Sequence[Word]) -> Word | None:
@@ -218,7 +226,6 @@ _HARMLESS_PREFIXES = frozenset(("--text", "--stat", "--tags", "--git"))
 
 _PLAIN_SECTIONS = frozenset(
     [
-        "remote",
         "branch",
         "user",
         "init",
@@ -240,6 +247,13 @@ _PLAIN_SECTIONS = frozenset(
 _PLAIN_CORE = frozenset(
     "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf".split()  # noqa: SIM905
 )
+_PLAIN_KEYS = {
+    "core": _PLAIN_CORE,
+    "remote": frozenset("url pushurl fetch push tagopt prune prunetags mirror skipdefaultupdate skipfetchall".split()),  # noqa: SIM905
+}
+"""Sections of which only these keys are harmless: a git that only looks fetches what is missing from a `promisor` by its
+`uploadpack`, a program.
+"""
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"(?:[^"\\\n]|\\.)*")?\s*\]')
 _KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=.*)?")
 
@@ -256,11 +270,11 @@ def config_is_plain(text: str) -> bool:
         header = _SECTION.match(line)
         if header:
             section, line = header[1].lower(), line[header.end() :].strip()
-            if section != "core" and section not in _PLAIN_SECTIONS:
+            if section not in _PLAIN_KEYS and section not in _PLAIN_SECTIONS:
                 return False
         key = _KEY.fullmatch(line) if line else None
         if line and (key is None or not section):
             return False
-        if key and section == "core" and key[1].lower() not in _PLAIN_CORE:
+        if key and section in _PLAIN_KEYS and key[1].lower() not in _PLAIN_KEYS[section]:
             return False
     return True

@@ -103,6 +103,11 @@ def first_unknown(words: tuple[Word, ...]) -> int | None:
     return next((place for place, word in enumerate(words) if not word.known), None)
 
 
+def stays_harmless(name: str) -> bool:
+    """Lower-case names are a script's own, but for those that programs look at."""
+    return name.islower() and not name.endswith("_proxy") and name not in ("histchars", "auto_resume")
+
+
 def visible(text: str) -> str:
     """`text` for people: unknown pieces as `…`."""
     return text.replace(UNKNOWN, "…")

@@ -131,7 +131,7 @@ def _short(text: str, known: Spec, waiting: list[Word], found: Arguments) -> boo
 
 
 def _take(name: str, value: Word | None, known: Spec, found: Arguments) -> bool:
-    if value is None or not value.one:
+    if value is None or not value.one or (value.glob and not known.careless):  # a pattern may become several words
         return False
     found.options.append((name, value))
     if name in known.paths:

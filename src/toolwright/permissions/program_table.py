@@ -17,16 +17,23 @@ or an error.
 """
 
 
+MANY = 1000
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """A program that only looks."""
 
     options: Spec
     operands: Operands = "paths"
-    most: int = 1000
+    most: int = MANY
     """So many operands at most: some programs write to their second."""
     walks: str = ""
     """Short options with which it reads all below its operands; `*` if it always does."""
+    follows: bool = False
+    """Below its operands it reads what links lead to."""
+    response_files: bool = False
+    """`@x` is a file with more arguments."""
 
 
 _CARELESS = {"careless": True}
@@ -36,7 +43,7 @@ _NONE = spec()
 _GREP = Reader(
     spec(
         "EFGPivwxcnHhlLoqsbTUzZaIr",
-        "emABCdD",
+        "emABCD",
         "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp "
         "line-regexp count color colour files-with-matches files-without-match only-matching quiet silent no-messages "
         "line-number with-filename no-filename null text recursive",
@@ -103,6 +110,8 @@ READERS: dict[str, Reader] = {
             "text new-file report-identical-files color minimal suppress-common-lines strip-trailing-cr",
             long_values="unified context color exclude width label ignore-matching-lines",
         ),
+        walks="*",
+        follows=True,
     ),
     "cmp": Reader(spec("bls", "ni", "quiet silent verbose print-bytes", extra=_CARELESS)),
     "comm": Reader(spec("123z", long="check-order nocheck-order total", extra=_CARELESS)),
@@ -119,7 +128,7 @@ READERS: dict[str, Reader] = {
     "df": Reader(spec("ahHiklPT", "tx", "human-readable all inodes total local print-type", extra=_CARELESS), "names"),
     "tree": Reader(
         spec(
-            "adfilpsughDFrtcCNQnqx", "LIP", "dirsfirst noreport gitignore prune du inodes", long_values="charset filelimit sort"
+            "adfipsughDFrtcCNQnqx", "LIP", "dirsfirst noreport gitignore prune du inodes", long_values="charset filelimit sort"
         ),
         "names",
     ),
@@ -210,7 +219,7 @@ READERS: dict[str, Reader] = {
     "od": Reader(spec("abcdfiloxvs", "AjNt", extra=_CARELESS)),
     "hexdump": Reader(spec("bcCdovx", "nse", extra=_CARELESS)),
     "xxd": Reader(spec("abeiuEC", "cglsnoR"), most=1),
-    "strings": Reader(spec("af", "ntes", extra=_LINES)),
+    "strings": Reader(spec("af", "ntes", extra={"numbers": True}), response_files=True),
     "jq": Reader(
         spec(
             "rcnesSjCMaR",
@@ -241,15 +250,13 @@ VERSIONS = frozenset(
         "perl",
         "ruby",
         "php",
-        "go",
         "pip",
         "pip3",
         "npm",
-        "rustc",
         "tsc",
     ]
 )
-"""Programs that answer `--version` without looking at the folder they are started in (yarn, cargo and pnpm do look)."""
+"""Programs that answer `--version` without looking at the folder they are started in (yarn, cargo, rustc and go do look)."""
 
 EDITORS: dict[str, Spec] = {
     "mkdir": spec("pv", "m", "parents verbose", long_values="mode"),
@@ -258,25 +265,27 @@ EDITORS: dict[str, Spec] = {
     "rmdir": spec("pv", long="parents verbose ignore-fail-on-non-empty"),
     "mv": spec(
         "fginuvT",
-        "tS",
+        "t",
         "force interactive no-clobber update verbose no-target-directory",
-        long_values="target-directory suffix",
+        long_values="target-directory",
     ),
     "cp": spec(
-        "abdfginPprRTuvx",
-        "tS",
-        "archive force interactive no-clobber recursive update verbose no-target-directory no-dereference preserve",
-        long_values="target-directory suffix preserve",
+        "abdfginPprRuvx",
+        "t",
+        "archive force interactive no-clobber recursive update verbose no-dereference preserve",
+        long_values="target-directory preserve",
     ),
 }
-"""What mode acceptEdits runs inside the working folders (and `sed -i`)."""
+"""What mode acceptEdits runs inside the working folders (and `sed -i`). Suffixes of backups are left out, because they make
+other names, and `cp -T`, because it puts all that is in a folder into another.
+"""
 
 CHANGERS: dict[str, Spec] = {
-    "ln": spec("sfnvrTi", "tS", "symbolic force no-dereference relative verbose", long_values="target-directory"),
+    "ln": spec("sfnvrTi", "t", "symbolic force no-dereference relative verbose", long_values="target-directory"),
     "chmod": spec("cfvRrwxXugoast", long="recursive verbose changes silent"),
     "chown": spec("cfvRh", long="recursive verbose no-dereference"),
     "chgrp": spec("cfvRh", long="recursive verbose"),
-    "install": spec("bcCdDpsTv", "mogtS", long_values="mode owner group target-directory"),
+    "install": spec("bcCdDpsTv", "mogt", long_values="mode owner group target-directory"),
 }
 WRITERS: dict[str, Spec] = {
     "tee": spec("aip", long="append ignore-interrupts"),

@@ -6,13 +6,14 @@ Knows programs and their arguments; does not know rules, modes or where the sess
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from . import git_commands
-from .lines import Part
+from .lines import Part, stays_harmless
 from .options import Arguments, arguments, spec
-from .program_table import CHANGERS, EDITORS, READERS, VERSIONS, WRITERS, Reader
+from .program_table import CHANGERS, EDITORS, MANY, READERS, VERSIONS, WRITERS, Reader
 from .scripts import awk_only_looks, find_paths, sed_only_looks, test_only_looks
 from .words import Word
 
@@ -31,11 +32,16 @@ class Effect:
     writes: tuple[Word, ...] = ()
     walks: bool = False
     """It reads all below the paths in `reads`."""
+    follows: bool = False
+    """There it reads what links lead to."""
+    copies: tuple[tuple[Word, Word], ...] = ()
+    """Patterns, and the folder that what matches them is put into."""
     is_git: bool = False
     beyond: Word | None = None
     """Of a known program: the word because of which it is not known to only look. No `*` in a rule covers it."""
 
 
+VERSION_OPTIONS = {"node": "-v", "java": "-version"}
 LOOKS = Effect("looks")
 RUNS = Effect("runs")
 HERE = Word(".")
@@ -61,12 +67,12 @@ def _by_path(part: Part, first: str) -> Effect:
     trusted = re.fullmatch(r"/(usr/)?s?bin/[^/]+", first) is not None
     if trusted or found.kind == "runs":
         return found
-    return Effect("changes" if found.writes else "runs", found.reads, found.names, found.writes)
+    return Effect("changes" if found.writes else "runs", found.reads, found.names, found.writes, copies=found.copies)
 
 
 def _by_name(part: Part, name: str) -> Effect:
     rest = part.words[1:]
-    if name in VERSIONS and [word.plain for word in rest] in (["--version"], ["-v"] if name == "node" else ["--version"]):
+    if name in VERSIONS and [word.plain for word in rest] in (["--version"], [VERSION_OPTIONS.get(name, "--version")]):
         return LOOKS
     if name in READERS:
         return _reader(name, READERS[name], rest)
@@ -97,11 +103,19 @@ def _reader(name: str, reader: Reader, rest: tuple[Word, ...]) -> Effect:
         return Effect("runs", beyond=operands[0])
     if len(operands) > reader.most:
         return Effect("runs", beyond=operands[reader.most])
+    unclear = next((word for word in operands if _may_be_more(word, reader)), None)
+    if unclear is not None:
+        return Effect("runs", beyond=unclear)
     if name == "date" and operands and not operands[0].text.startswith("+"):
         return Effect("runs", beyond=operands[0])
     if name == "command" and not found.options:
         return Effect("runs", beyond=rest[0] if rest else None)
     return _reading(name, reader, found)
+
+
+def _may_be_more(word: Word, reader: Reader) -> bool:
+    """A pattern where words are counted, or a file with arguments."""
+    return (reader.most < MANY and word.glob) or (reader.response_files and word.text.startswith("@"))
 
 
 def _reading(name: str, reader: Reader, found: Arguments) -> Effect:
@@ -119,7 +133,7 @@ def _reading(name: str, reader: Reader, found: Arguments) -> Effect:
                 return Effect("runs", beyond=found.operands[0] if found.operands else None)
             return Effect("looks", (*paths, *(operands or ((HERE,) if walks else ()))), walks=walks)
         case _:
-            return Effect("looks", (*paths, *found.operands), walks=walks)
+            return Effect("looks", (*paths, *found.operands), walks=walks, follows=reader.follows)
 
 
 def _editor(name: str, rest: tuple[Word, ...]) -> Effect:
@@ -129,28 +143,31 @@ def _editor(name: str, rest: tuple[Word, ...]) -> Effect:
     target = found.value("t", "target-directory")
     if name not in ("cp", "mv"):
         return Effect("edits", tuple(found.paths), writes=tuple(found.operands))
-    sources, targets = _sources_and_target(found.operands, target)
+    sources, targets, copies = _sources_and_target(found.operands, target)
     unclear = next((word for word in sources if word.text.rstrip("/").rpartition("/")[2] in ("", ".", "..")), None)
     if unclear is not None:  # all that is in a folder, under names that are not known
         return Effect("runs", tuple(sources), writes=tuple(targets), beyond=unclear)
     if name == "mv":
-        return Effect("edits", writes=(*sources, *targets))
-    return Effect("edits", tuple(sources), writes=tuple(targets), walks=found.has("r", "R", "a", "recursive", "archive"))
+        return Effect("edits", writes=(*sources, *targets), copies=copies)
+    walks = found.has("r", "R", "a", "recursive", "archive")
+    return Effect("edits", tuple(sources), writes=tuple(targets), copies=copies, walks=walks)
 
 
-def _sources_and_target(operands: list[Word], target: Word | None) -> tuple[list[Word], list[Word]]:
-    """A file that is put into a folder is also written there under its own name."""
+def _sources_and_target(
+    operands: list[Word], target: Word | None
+) -> tuple[list[Word], list[Word], tuple[tuple[Word, Word], ...]]:
+    """A file that is put into a folder is also written there under its own name; names behind a pattern are not known here."""
     sources = operands if target else operands[:-1]
     folder = target or (operands[-1] if operands else None)
     if folder is None:
-        return sources, []
-    inside = [
-        Word(
-            f"{folder.text.rstrip('/')}/{source.text.rstrip('/').rpartition('/')[2]}", source.glob or folder.glob, folder.tilde
-        )
-        for source in sources
-    ]
-    return sources, [folder, *inside]
+        return sources, [], ()
+    inside = [put_into(folder, source.text) for source in sources if not source.glob]
+    return sources, [folder, *inside], tuple((source, folder) for source in sources if source.glob)
+
+
+def put_into(folder: Word, source: str) -> Word:
+    """The path that `source` gets in `folder`."""
+    return Word(f"{folder.text.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}", folder.glob, folder.tilde)
 
 
 def _changer(name: str, rest: tuple[Word, ...]) -> Effect:
@@ -158,11 +175,11 @@ def _changer(name: str, rest: tuple[Word, ...]) -> Effect:
     operands = found.operands
     if name in ("chmod", "chown", "chgrp"):
         operands = operands[1:] if not found.refused else operands
-    sources, targets = (
-        _sources_and_target(operands, found.value("t", "target-directory")) if name in ("ln", "install") else ([], operands)
+    sources, targets, copies = (
+        _sources_and_target(operands, found.value("t", "target-directory")) if name in ("ln", "install") else ([], operands, ())
     )
     kind: Kind = "runs" if found.refused else "changes"
-    return Effect(kind, tuple(sources), writes=tuple(targets), beyond=found.refused)
+    return Effect(kind, tuple(sources), writes=tuple(targets), copies=copies, beyond=found.refused)
 
 
 def _find(part: Part) -> Effect:
@@ -187,7 +204,15 @@ def _sed(part: Part) -> Effect:
     unclear = next((script for script in scripts if not (script.known and sed_only_looks(script.text))), None)
     if unclear is not None or not scripts:
         return Effect("runs", writes=tuple(files) if in_place else (), beyond=unclear or part.words[0])
-    return Effect("edits", writes=tuple(files)) if in_place else Effect("looks", tuple(files))
+    return Effect("edits", writes=(*files, *_backups(part, files))) if in_place else Effect("looks", tuple(files))
+
+
+def _backups(part: Part, files: list[Word]) -> Iterator[Word]:
+    """`sed -i.old` keeps the file as it was under another name."""
+    for option in part.words[1:]:
+        suffix = re.fullmatch(r"(?:-i|--in-place=)([\w.~]+)", option.text)
+        if suffix and option.known:
+            yield from (Word(file.text + suffix[1], file.glob, file.tilde) for file in files)
 
 
 _AWK = spec("", "Fv", "", long_values="field-separator assign")
@@ -239,6 +264,14 @@ def _declare(part: Part) -> Effect:
     return LOOKS if len(part.words) == 1 and part.assignments else RUNS
 
 
+def _read(part: Part) -> Effect:
+    """`read -r name`: into a script's own variables, and never an index, which would be evaluated."""
+    names = [word for word in part.words[1:] if word.plain != "-r"]
+    unclear = next((word for word in names if not re.fullmatch(r"[a-z_][a-z0-9_]*", word.plain or "")), None)
+    harmless = unclear is None and all(stays_harmless(word.text) for word in names)
+    return LOOKS if names and harmless else Effect("runs", beyond=unclear)
+
+
 def _process_list(part: Part) -> Effect:
     given = [word.plain or "" for word in part.words[1:]]
     return LOOKS if all(re.fullmatch(r"aux|ax|-[efAlFy]+|-p|\d+|-o|--sort=[-\w]+", text) for text in given) else RUNS
@@ -261,4 +294,5 @@ _SPECIAL = {
     "declare": _declare,
     "readonly": _declare,
     "ps": _process_list,
+    "read": _read,
 }

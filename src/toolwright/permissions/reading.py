@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from .grammar import NotParsed, Tree, shell_tree
-from .lines import HERE, Assignment, CommandLine, Moves, Part, Redirection
+from .lines import HERE, Assignment, CommandLine, Moves, Part, Redirection, stays_harmless
 from .words import NO_WORD, UNKNOWN, Word, word_of, words_of
 from .wrappers import Unwrapped, unwrapped
 
@@ -392,11 +392,6 @@ class _Reader:
 
     def _some(self, moves: Moves) -> Moves:
         return moves if len(moves) <= MOST_FOLDERS else ANYWHERE
-
-
-def stays_harmless(name: str) -> bool:
-    """Lower-case names are a script's own, but for those that programs look at."""
-    return name.islower() and not name.endswith("_proxy") and name not in ("histchars", "auto_resume")
 
 
 def _is_descriptor(operator: str, target: Word) -> bool:

@@ -112,9 +112,14 @@ def find_paths(words: Sequence[Word]) -> tuple[list[Word], Word | None]:
         word = waiting.pop()
         if word.plain in _FIND_ALONE:
             continue
-        if word.plain not in _FIND_VALUED or not waiting or not waiting.pop().one:
+        if word.plain not in _FIND_VALUED or not waiting or not _is_value(waiting.pop()):
             return paths, word
     return paths, None
+
+
+def _is_value(word: Word) -> bool:
+    """`-name *.py` without quotes becomes several words if there are such files, but none that find takes for a test."""
+    return word.one and (not word.glob or re.search(r"\.\w+$", word.text) is not None)
 
 
 # test
@@ -129,7 +134,7 @@ def test_only_looks(words: Sequence[Word]) -> Word | None:
 
     `-v` and `-R` run what an array's index holds, so a word that is not known must not stand where one of them could.
     """
-    refused = next((word for word in words if word.text in ("-v", "-R") or not word.one), None)
+    refused = next((word for word in words if word.text in ("-v", "-R") or not word.one or word.glob), None)
     if refused is not None or all(word.known for word in words):
         return refused
     inner = [word for word in words if word.text != "]"]

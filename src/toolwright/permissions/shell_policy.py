@@ -5,8 +5,8 @@ Pure: a function of the line as it was read, the rules, the mode and the place (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .calls import Call, Place
@@ -14,11 +14,11 @@ from .command_paths import Paths, candidates
 from .command_rules import LONGEST_JUDGED, SAFE_VARIABLES, allows
 from .lines import CommandLine, Part, joined, visible
 from .path_rules import PathRules
-from .programs import Effect, effect
+from .programs import Effect, effect, put_into
 from .protected import is_protected
 from .rules import Rule
 from .ruleset import RuleIndex, RuleSet
-from .words import Word
+from .words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from toolwright.types import PermissionMode
@@ -58,8 +58,16 @@ class CommandJudge:
     def effect(self, part: Part) -> Effect:
         key = id(part)
         if key not in self._effects:
-            self._effects[key] = effect(part)
+            found = effect(part)
+            copied = tuple(self._copied(found, part))
+            self._effects[key] = replace(found, writes=(*found.writes, *copied)) if copied else found
         return self._effects[key]
+
+    def _copied(self, found: Effect, part: Part) -> Iterator[Word]:
+        """What is written where a pattern says what is copied."""
+        for source, folder in found.copies:
+            for path in self.paths.of(source, part) or (UNKNOWN,):
+                yield put_into(folder, path)
 
     # what rules about paths forbid
 
@@ -208,7 +216,15 @@ class CommandJudge:
             return Obstacle(f"`{shown}` sets {unsafe}, which may change what it does.")
         if found.is_git and not self._git_is_plain(part):
             return Obstacle(f"`{shown}` may run a program that the repository's configuration names.")
-        return self._inside((*found.reads, *found.names), part)
+        return self._inside((*found.reads, *found.names), part) or (self._linked(found, part) if found.follows else None)
+
+    def _linked(self, found: Effect, part: Part) -> Obstacle | None:
+        """Why a program that reads through links may not look at a folder: one lies in it."""
+        spellings = self.place.files.spellings
+        for path in {spellings(path)[0] for word in found.reads for path in self.paths.of(word, part) or ()}:
+            if self.place.files.holds(path, lambda entry: spellings(entry) != (entry,)) is not False:
+                return Obstacle(f"A link in {path} may lead outside the working folders.", path=path)
+        return None
 
     def _git_is_plain(self, part: Part) -> bool:
         folders = self.paths.folders(part)

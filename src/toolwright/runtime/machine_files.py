@@ -7,16 +7,20 @@ files change between two commands. Whoever changes them while the command starts
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from glob import iglob
 from itertools import islice
 
 from toolwright.permissions import config_is_plain
+from toolwright.runtime.git_index import submodules
 
 MOST_MATCHES = 500
 MOST_ENTRIES = 10_000
 MOST_MODULES = 50
+DEEPEST_MODULE = 5
 LARGEST_CONFIG = 256 * 1024
+_HEAD = re.compile(r"ref: refs/|[0-9a-f]{40}")
 
 
 class MachineFiles:
@@ -44,8 +48,8 @@ class MachineFiles:
 
     def git_is_plain(self, folder: str) -> bool:
         try:
-            repository = _repository(os.path.realpath(folder))
-            return repository is None or _is_plain(repository)
+            found = _repository(os.path.realpath(folder))
+            return found is None or _is_plain(*found)
         except (OSError, ValueError, UnicodeDecodeError):
             return False
 
@@ -67,16 +71,16 @@ def _below(folder: str) -> Iterator[str]:
                 waiting.append(entry.path)
 
 
-def _repository(folder: str) -> str | None:
-    """The folder of git's own files that a git started in `folder` would use."""
+def _repository(folder: str) -> tuple[str, str] | None:
+    """The folder of git's own files that a git started in `folder` would use, and the work tree's."""
     while True:
         named = os.path.join(folder, ".git")
         if os.path.isdir(named):
-            return named
+            return named, folder
         if os.path.lexists(named):
-            return _pointed_to(named, folder)
+            return _pointed_to(named, folder), folder
         if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
-            return folder
+            return folder, folder
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
@@ -91,13 +95,33 @@ def _pointed_to(file: str, folder: str) -> str:
     return os.path.join(folder, text.removeprefix("gitdir: ").strip())
 
 
-def _is_plain(repository: str) -> bool:
+def _is_plain(repository: str, tree: str, deepest: int = DEEPEST_MODULE) -> bool:
     common = os.path.join(repository, "commondir")
     shared = os.path.join(repository, _text(common).strip()) if os.path.exists(common) else repository
+    if not _is_valid(repository, shared):  # git would pass it over and use one in a folder above
+        return False
     surprises = (os.path.join(shared, "hooks", "post-index-change"), os.path.join(repository, "config.worktree"))
     if any(os.path.lexists(path) for path in surprises):
         return False
-    return all(config_is_plain(_text(path)) for path in (os.path.join(shared, "config"), *_module_configs(shared)))
+    configs = (os.path.join(shared, "config"), *_module_configs(shared))
+    return all(config_is_plain(_text(path)) for path in configs) and all(
+        deepest > 0 and _is_plain(*nested, deepest - 1) for nested in _submodules(repository, tree)
+    )
+
+
+def _is_valid(repository: str, shared: str) -> bool:
+    head = _text(os.path.join(repository, "HEAD"))
+    return _HEAD.match(head) is not None and all(os.path.isdir(os.path.join(shared, name)) for name in ("objects", "refs"))
+
+
+def _submodules(repository: str, tree: str) -> Iterator[tuple[str, str]]:
+    """The repositories that lie in the work tree: git looks into them too."""
+    for path in submodules(os.path.join(repository, "index")):
+        folder = os.path.join(tree, path)
+        if os.path.lexists(os.path.join(folder, ".git")):
+            found = _repository(os.path.realpath(folder))
+            if found is not None:
+                yield found
 
 
 def _module_configs(repository: str) -> list[str]:
