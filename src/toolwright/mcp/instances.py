@@ -69,12 +69,7 @@ class InstanceLink:
         self._tasks = [spawn(run, name="mcp server object"), spawn(listen, name="mcp server object's messages")]
 
     async def exchange(self, message: Message) -> Message:
-        self._waiting.open(message["id"])
-        try:
-            await self.send(message)
-            return await self._waiting.answer(message["id"])
-        finally:
-            self._waiting.forget(message["id"])
+        return await self._waiting.exchange(message, self.send)
 
     async def send(self, message: Message) -> None:
         try:

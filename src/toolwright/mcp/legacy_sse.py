@@ -40,12 +40,7 @@ class SseLink:
             raise self._failure
 
     async def exchange(self, message: Message) -> Message:
-        self._waiting.open(message["id"])
-        try:
-            await self.send(message)
-            return await self._waiting.answer(message["id"])
-        finally:
-            self._waiting.forget(message["id"])
+        return await self._waiting.exchange(message, self.send)
 
     async def send(self, message: Message) -> None:
         if self._reader is None or self._reader.done:

@@ -6,6 +6,7 @@ not know methods, eras or tools. `Waiting` is the common half of links whose ans
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import anyio
@@ -116,6 +117,15 @@ class Waiting:
 
     def forget(self, number: int | str) -> None:
         self._places.pop(number, None)
+
+    async def exchange(self, message: Message, send: Callable[[Message], Awaitable[None]]) -> Message:
+        """Send a request and wait for its answer."""
+        self.open(message["id"])
+        try:
+            await send(message)
+            return await self.answer(message["id"])
+        finally:
+            self.forget(message["id"])
 
     def deliver(self, message: Message) -> None:
         number = message.get("id")

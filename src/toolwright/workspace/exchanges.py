@@ -6,15 +6,14 @@ know what is asked or answered, and judges no commands.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
 
 from toolwright.workspace.children import MOST_ERROR_BYTES, Account, ChildProcess, start
+from toolwright.workspace.limited import nameless_file
 from toolwright.workspace.limits import inline
 from toolwright.workspace.shells import shell_path
 from toolwright.workspace.trees import Mark, end_tree
@@ -74,7 +73,7 @@ class Exchange:
 async def exchange(asked: Asked, *, stdin: bytes, on_output: Callable[[bytes], None]) -> Exchange:
     """Run to the end. `on_output` sees every piece of stdout as it comes. Cancellation ends the whole process tree."""
     answer = Exchange()
-    with _readable(stdin) as source:
+    with nameless_file(stdin) as source:
         child = await inline(
             lambda: start(
                 asked.argv(),
@@ -105,26 +104,3 @@ async def exchange(asked: Asked, *, stdin: bytes, on_output: Callable[[bytes], N
 def _errors(child: ChildProcess) -> str:
     text = bytes(child.error_output).decode("utf-8", "replace")
     return text if len(child.error_output) < MOST_ERROR_BYTES else f"{text}\n[cut: the first {MOST_ERROR_BYTES:,} bytes]"
-
-
-@contextmanager
-def _readable(data: bytes) -> Iterator[int]:
-    """A descriptor to read `data` from. A file without a name, not a pipe: nobody has to wait for who does not read it."""
-    descriptor = _nameless()
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _nameless() -> int:
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("toolwright-hook", os.MFD_CLOEXEC)
-    import tempfile  # not on Linux, and slow to import
-
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
