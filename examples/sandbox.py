@@ -15,7 +15,7 @@ from toolwright.testing import Call, Say, ScriptedModel
 SCRIPT = ScriptedModel(
     [
         Call("Bash", {"command": "mkdir build && echo built > build/out && cat build/out"}),
-        Call("Bash", {"command": 'name=.en; cat "${name}v"'}),  # no rule sees through this; the kernel does
+        Call("Bash", {"command": """python3 -c 'print(open("." + "env").read())' 2>&1 | tail -1"""}),  # only a kernel sees this
         Call("Bash", {"command": 'touch "$HOME/planted"'}),
         Say("Built; the rest was kept from me."),
     ]
@@ -24,11 +24,10 @@ SCRIPT = ScriptedModel(
 
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, ".env"), "w") as file:
-            file.write("PASSWORD=hunter2\n")
+        await anyio.Path(folder, ".env").write_text("PASSWORD=hunter2\n")
         options = ClaudeAgentOptions(
             cwd=folder,
-            model=os.environ.get("TOOLWRIGHT_MODEL") or SCRIPT,  # type: ignore[arg-type]  # a model object is taken as well
+            model=os.environ.get("TOOLWRIGHT_MODEL") or SCRIPT,
             sandbox={"enabled": True},  # such commands run unasked: they cannot do harm outside
             disallowed_tools=["Read(**/.env)"],  # holds for Read, and for what commands open
         )

@@ -18,7 +18,7 @@ PROMISED = {
     "plain_functions": ["Left in stock: {'apple': 9, 'pear': 0}"],
     "plan_and_questions": ["  - Italian: Ciao", "Carry out this plan?\n1.", "files: ['greeting.txt']"],
     "rewind": ["Rewound (2 files, +1 -2 lines):\n  greeting.txt: Hello, world.\nAnd", "notes/todo.txt: Translate"],
-    "sandbox": ["build/out\nbuilt\n", "cat: .env: Permission denied", "planted': Read-only file system"],
+    "sandbox": ["build/out\nbuilt\n", "Permission denied: '.env'", "planted': Read-only file system"],
     "weather_and_images": ["Rome is warmer"],
 }
 
