@@ -1,4 +1,4 @@
-"""A small MCP server on standard streams with resources: a text, a picture, and some that are not to be had."""
+"""A small MCP server on standard streams with resources (a text, a picture, some that are not to be had) and prompts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,40 @@ CONTENTS: dict[str, dict[str, Any]] = {
 }
 
 
+PROMPTS = [
+    {
+        "name": "review",
+        "description": "Review a change",
+        "arguments": [{"name": "change", "required": True}, {"name": "tone"}],
+    },
+    {"name": "long"},
+    {"name": "gone"},
+    {"name": 7},
+]
+
+
+def said(role: str, words: str) -> dict[str, Any]:
+    return {"role": role, "content": {"type": "text", "text": words}}
+
+
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     match method:
         case "initialize":
             info = {"name": "notes", "version": "1"}
-            return {"protocolVersion": params["protocolVersion"], "capabilities": {"resources": {}}, "serverInfo": info}
+            able: dict[str, Any] = {"resources": {"subscribe": True}, "prompts": {}}
+            return {"protocolVersion": params["protocolVersion"], "capabilities": able, "serverInfo": info}
+        case "resources/subscribe":
+            changed = {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}
+            other = {**changed, "params": {"uri": "notes://nobody-asked"}}
+            print(json.dumps(changed), json.dumps(other), sep="\n", flush=True)
+            return {}
+        case "prompts/list":
+            return {"prompts": PROMPTS}
+        case "prompts/get" if params["name"] == "review":
+            request = f"Review {json.dumps(params['arguments'], sort_keys=True)}"
+            return {"messages": [said("user", request), said("assistant", "How?")]}
+        case "prompts/get" if params["name"] == "long":
+            return {"messages": [said("user", "long " * 50_000)]}
         case "resources/list" if "--broken" not in sys.argv:
             start = int(params.get("cursor", 0))
             return {"resources": RESOURCES[start : start + 2]} | ({"nextCursor": "2"} if start == 0 else {})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support_resource_server import PICTURE
-from support_runtime import play, results, text_of
+from support_runtime import play, results, session_for, text_of, until_result, user
 from toolwright.models.scripted import Call, Say, ScriptedModel, Turn
 
 pytestmark = pytest.mark.anyio
@@ -88,3 +88,16 @@ async def test_without_resources_there_are_no_such_tools(tmp_path: Path) -> None
     model = ScriptedModel([Turn([Say("done")])])
     await play(tmp_path, model)
     assert not [spec.name for spec in model.requests[0].tools if "Resource" in spec.name]
+
+
+async def test_a_resource_that_changes_after_it_was_read_is_told_once_with_the_next_request(tmp_path: Path) -> None:
+    given = {"server": "notes", "uri": "notes://one"}
+    model = ScriptedModel([Turn([Call(READ, given)]), Turn([Say("done")]), Turn([Say("again")])])
+    async with session_for(tmp_path, model, mcp_servers=servers(notes=[]), allowed_tools=[READ]) as session:
+        await session.send(user("read"))
+        await until_result(session)  # the server says it before it answers the subscription
+        await session.send(user("go on"))
+        await until_result(session)
+    told = [str(block.get("text")) for message in model.requests[-1].messages for block in message.content]
+    changes = [text for text in told if "has changed since you read it" in text]
+    assert changes == ["The resource notes://one of the MCP server 'notes' has changed since you read it."]

@@ -21,6 +21,7 @@ from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.links import Link, LinkError, Message, request_error
 from toolwright.mcp.listing import Listing, list_all, without_bad_marks
 from toolwright.mcp.parameter_headers import HEADER_MISMATCH
+from toolwright.mcp.prompts import ServedPrompt, list_prompts
 from toolwright.mcp.questions import Questions, Refusal
 from toolwright.mcp.rpc import PROTOCOL_VERSIONS, TOOL_USE_META
 
@@ -191,6 +192,14 @@ class McpClient:
             return Listing()
         listing = await list_all(lambda cursor: self.request("tools/list", {} if cursor is None else {"cursor": cursor}))
         return without_bad_marks(listing) if self.introduction.protocol_version == STATELESS else listing
+
+    async def list_prompts(self) -> list[ServedPrompt]:
+        """None of them where the server has none, or will not tell."""
+        if "prompts" not in self.introduction.capabilities:
+            return []
+        with suppress(ServerRefused, BadAnswer):
+            return await list_prompts(lambda cursor: self.request("prompts/list", {} if cursor is None else {"cursor": cursor}))
+        return []
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], *, tool_use_id: str = "", progress: Progress | None = None

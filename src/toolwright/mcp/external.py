@@ -24,6 +24,7 @@ from toolwright.mcp.definitions import Definitions, same_definition
 from toolwright.mcp.links import Link, LinkError, LinkLost, NeedsAuthorization, SessionGone
 from toolwright.mcp.listing import presentable
 from toolwright.mcp.output_checks import OutputChecks
+from toolwright.mcp.prompts import ServedPrompt
 from toolwright.mcp.questions import Answering, Questions
 from toolwright.mcp.results import CallResult, error_result
 from toolwright.mcp.rpc import ToolServerError
@@ -44,6 +45,7 @@ class _State:
     not_before: float = 0.0
     tools: list[ServedTool] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    prompts: list[ServedPrompt] = field(default_factory=list)
 
 
 class ExternalServer:
@@ -109,6 +111,11 @@ class ExternalServer:
         return self._state.tools
 
     @property
+    def prompts(self) -> list[ServedPrompt]:
+        """The prompts as last listed."""
+        return self._state.prompts
+
+    @property
     def client(self) -> McpClient | None:
         """The connection, for what the seam does not have: resources, prompts."""
         return self._client
@@ -156,6 +163,7 @@ class ExternalServer:
                 client = self._new_client()
                 await client.connect(self.config.protocol if self.config else None)
                 listing = await client.list_tools()
+                self._state.prompts = await client.list_prompts()
         except NeedsAuthorization as error:
             await self._failed(client, "needs-auth", str(error), error.challenge)
         except (LinkError, ServerRefused, BadAnswer) as error:
@@ -172,13 +180,13 @@ class ExternalServer:
             self._listed(listing.tools, listing.notices)
             self._set("connected")
             if self._stale:  # it said so while we were asking
-                self._tools_changed()
+                self._lists_changed()
         finally:
             self.attempted.set()
 
     def _new_client(self) -> McpClient:
         client: McpClient | None = None
-        hearing = Hearing(self._tools_changed, self._logged, lambda reason: self._lost(client, reason), self._heard)
+        hearing = Hearing(self._lists_changed, self._logged, lambda reason: self._lost(client, reason), self._heard)
         questions = Questions(self.name, self._answering)
         client = McpClient(self._make_link(), questions, hearing, capabilities=self._answering.capabilities())
         return client
@@ -219,7 +227,7 @@ class ExternalServer:
         self._spawn(client.close)
         self._set("pending", f"{reason} (it is connected again with the next call)")
 
-    def _tools_changed(self) -> None:
+    def _lists_changed(self) -> None:
         """However often a server says it, one listing runs at a time, with a pause after it."""
         self._stale = True
         if not self._relisting and not self._closed:
@@ -233,12 +241,15 @@ class ExternalServer:
                 with suppress(LinkError, ServerRefused, BadAnswer, TimeoutError), anyio.fail_after(self._timing.request):
                     listing = await client.list_tools()
                     self._listed(listing.tools, listing.notices)
+                    self._state.prompts = await client.list_prompts()
                     self.audience.changed()
                 await anyio.sleep(_RELIST_PAUSE)
         finally:
             self._relisting = False
 
     def _heard(self, method: str, params: Any) -> None:
+        if method == "notifications/prompts/list_changed":
+            self._lists_changed()
         self.audience.said(method, params)
 
     def _logged(self, level: str, text: str) -> None:

@@ -32,6 +32,7 @@ from toolwright.runtime.planning import PlanNews
 from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.seams import Host
 from toolwright.runtime.server_progress import progress_frames
+from toolwright.runtime.server_prompts import ServerPrompts
 from toolwright.runtime.session import LocalSession, Parts
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.system_prompt import system_prompt
@@ -131,7 +132,9 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
             *background.take_news(),
             *remembering.below(workspace.reads.take_folders()),
             *planning.take(),
+            *toolbox.take_news(),
         ],
+        commands=ServerPrompts(lambda: toolbox.connections, workspace, longest=runner.longest_served),
     )
 
     await connect(toolbox, ground)  # last: whatever is wrong with the options has been said before a server starts

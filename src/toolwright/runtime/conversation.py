@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from toolwright.models.base import History, HistoryMessage, ModelRequest
 from toolwright.models.registry import ResolvedModel
@@ -19,6 +19,29 @@ from toolwright.sessions import Journal
 from toolwright.stamps import new_uuid
 
 THINKING = ("thinking", "redacted_thinking")
+
+
+class Commands(Protocol):
+    """Slash commands."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """`name`, `description` and `argumentHint` of each."""
+        ...
+
+    async def expand(self, text: str) -> list[dict[str, Any]] | None:
+        """The content that takes the place of `text`; None if it is no command. Raises `PromptFailure`."""
+        ...
+
+
+class NoCommands:
+    """Every message is what it says."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        return []
+
+    async def expand(self, text: str) -> list[dict[str, Any]] | None:
+        return None
+
 
 Emit = Callable[[frames.Frame], Awaitable[None]]
 
@@ -63,6 +86,9 @@ class Conversation:
     """Texts of hooks that the model is to read with the next prompt."""
     take_news: Callable[[], list[str]] = list
     """What happened beside the conversation and must be told with the next request; each text is given once."""
+
+    commands: Commands = field(default_factory=NoCommands)
+    """What a message that begins with a slash may mean."""
 
     def __post_init__(self) -> None:
         self.runner.earlier_result = self.result_of

@@ -23,7 +23,7 @@ def init(parts: Parts) -> Frame:
         mcp_servers=conversation.toolbox.init_rows(),
         model=conversation.model.id,
         permissionMode=conversation.runner.gate.mode,
-        slash_commands=[],
+        slash_commands=[row["name"] for row in conversation.commands.rows()],
         apiKeySource=conversation.model.key_source,
         betas=list(conversation.sampling.betas),
         claude_code_version=COMPATIBLE_CLI_VERSION,
@@ -38,7 +38,7 @@ def initialize_answer(parts: Parts) -> Frame:
     conversation = parts.conversation
     model = conversation.model
     return {
-        "commands": [],
+        "commands": conversation.commands.rows(),
         "agents": list(parts.agents),
         "models": [{"value": model.id, "resolvedModel": model.id, "displayName": model.id, "description": model.provider}],
         "account": {"tokenSource": model.key_source, "apiKeySource": model.key_source, "apiProvider": model.provider},

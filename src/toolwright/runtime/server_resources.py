@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from toolwright.mcp.client import ServerRefused
+from toolwright.mcp.client import McpClient, ServerRefused
 from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.links import NeedsAuthorization
 from toolwright.mcp.listing import presentable
@@ -23,6 +24,8 @@ NOT_FOUND = -32002
 MOST_PAGES = 20
 MOST_RESOURCES = 1000
 LONGEST = 1000
+MOST_WATCHED = 100
+UPDATED = "The resource {uri} of the MCP server {server!r} has changed since you read it."
 
 Connections = Callable[[], Mapping[str, "Connection"]]
 
@@ -32,19 +35,42 @@ def has_resources(connection: Connection) -> bool:
     return connection.enabled and external is not None and "resources" in external.introduction.capabilities
 
 
-def resource_tools(connections: Connections) -> tuple[Tool, ...]:
+def resource_tools(resources: ServerResources) -> tuple[Tool, ...]:
     from toolwright.tools.list_mcp_resources import ListMcpResources  # few servers have resources
     from toolwright.tools.read_mcp_resource import ReadMcpResource
 
-    resources = ServerResources(connections)
     return ListMcpResources(resources), ReadMcpResource(resources)
 
 
 class ServerResources:
-    """Implements the `Resources` seam of the tools."""
+    """Implements the `Resources` seam of the tools. What the model has read is watched, where the server tells of changes."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._watched: dict[tuple[str, str], McpClient | None] = {}
+        self._updated: dict[tuple[str, str], None] = {}
+
+    def updated(self, server: str, params: Any) -> None:
+        """The server says that a resource is not what it was."""
+        uri = params.get("uri") if isinstance(params, dict) else None
+        if isinstance(uri, str) and (server, uri) in self._watched:
+            self._updated[server, uri] = None
+
+    def take_news(self) -> list[str]:
+        """What the model is to be told; each text is given once."""
+        updated, self._updated = self._updated, {}
+        return [UPDATED.format(uri=presentable(uri, LONGEST), server=server) for server, uri in updated]
+
+    async def _watch(self, name: str, uri: str) -> None:
+        server, key = self._server(name), (name, uri)
+        self._updated.pop(key, None)
+        able = server.introduction.capabilities.get("resources")
+        subscribed = key in self._watched and self._watched[key] is server.client
+        if subscribed or not isinstance(able, dict) or able.get("subscribe") is not True or len(self._watched) >= MOST_WATCHED:
+            return
+        self._watched[key] = server.client
+        with suppress(ToolServerError):  # then nothing is heard of changes, as with servers that cannot tell
+            await server.request("resources/subscribe", {"uri": uri})
 
     async def listed(self, server: str | None) -> tuple[list[Resource], list[str]]:
         names = [server] if server is not None else [name for name, c in self._connections().items() if has_resources(c)]
@@ -71,6 +97,7 @@ class ServerResources:
         contents = result.get("contents")
         if not isinstance(contents, list):
             raise ToolFailure(f"MCP server {server!r}: its answer to resources/read has no contents")
+        await self._watch(server, uri)
         return [_content(entry, uri) for entry in contents if isinstance(entry, dict)]
 
     def _server(self, name: str) -> ExternalServer:

@@ -221,4 +221,9 @@ def read_prompt(frame: Frame) -> Prompt:
         raise ClaudeSDKError("Every content block of a user message must be an object with a type.")
     kept = [block for block in blocks if block["type"] != "text" or str(block.get("text", "")).strip()]
     uuid, origin = frame.get("uuid"), frame.get("origin")
-    return Prompt(kept, uuid if isinstance(uuid, str) else new_uuid(), origin if isinstance(origin, dict) else None)
+    return Prompt(
+        kept,
+        uuid if isinstance(uuid, str) else new_uuid(),
+        origin if isinstance(origin, dict) else None,
+        verbatim=frame.get("client_composed") is True,
+    )

@@ -19,7 +19,7 @@ from toolwright.mcp.rpc import RpcToolServer, ToolServerError
 from toolwright.mcp.server import InProcessServer
 from toolwright.models.base import ToolSpec
 from toolwright.runtime.served_tools import adapt_tools, check_prefixes
-from toolwright.runtime.server_resources import has_resources, resource_tools
+from toolwright.runtime.server_resources import ServerResources, has_resources, resource_tools
 from toolwright.runtime.tool_search import WaitingTools
 from toolwright.tools.base import Tool
 from toolwright.types import ControlError
@@ -68,7 +68,7 @@ class Connection:
 class Toolbox:
     """Tools by name, in a stable order: the order is part of the prompt prefix that a provider caches."""
 
-    __slots__ = ("_own", "_patience", "_resources", "_settled", "_waiting", "connections", "specs", "tools")
+    __slots__ = ("_own", "_patience", "_resources", "_settled", "_shelf", "_waiting", "connections", "specs", "tools")
 
     def __init__(
         self,
@@ -83,6 +83,7 @@ class Toolbox:
         self._own = own
         self._settled = False
         self._resources: tuple[Tool, ...] = ()
+        self._shelf: ServerResources | None = None
         self._waiting = waiting
         if waiting is not None:
             waiting.changed = self._refresh
@@ -166,6 +167,7 @@ class Toolbox:
     def _listen(self, name: str, connection: Connection) -> None:
         if connection.external is not None:
             connection.external.audience.changed = partial(self._changed, name)
+            connection.external.audience.said = partial(self._said, name)
         elif isinstance(connection.server, InProcessServer) and connection.stop_listening is None:
             connection.stop_listening = connection.server.on_change(partial(self._changed, name))
 
@@ -202,6 +204,14 @@ class Toolbox:
         elif not self._resources and has_resources(connection):
             self._refresh()
 
+    def _said(self, name: str, method: str, params: Any) -> None:
+        if method == "notifications/resources/updated" and self._shelf is not None:
+            self._shelf.updated(name, params)
+
+    def take_news(self) -> list[str]:
+        """What the model is to be told of its servers with the next request; each text is given once."""
+        return [] if self._shelf is None else self._shelf.take_news()
+
     def _take(self, name: str, served: list[ServedTool]) -> None:
         connection = self.connections[name]
         try:
@@ -220,7 +230,8 @@ class Toolbox:
     def _asking_tools(self) -> tuple[Tool, ...]:
         """The tools about servers that are there only when there is something to ask for."""
         if not self._resources and any(map(has_resources, self.connections.values())):
-            self._resources = resource_tools(lambda: self.connections)
+            self._shelf = ServerResources(lambda: self.connections)
+            self._resources = resource_tools(self._shelf)
         return (*((self._waiting.tool,) if self._waiting is not None and self._waiting.is_on else ()), *self._resources)
 
     # how they stand

@@ -21,6 +21,7 @@ from toolwright.protocol import frames
 from toolwright.runtime import notices
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.ending import Ending, failed
+from toolwright.runtime.server_prompts import PromptFailure
 from toolwright.runtime.structured_output import MAX_ATTEMPTS, REMINDER
 from toolwright.runtime.tool_calls import Outcome, ToolCall
 from toolwright.sessions import JournalError
@@ -44,6 +45,8 @@ class Prompt:
     origin: dict[str, Any] | None = None
     own: bool = False
     """Whether the runtime itself wrote it: then it is no prompt that a person submits, and is not sent back to its sender."""
+    verbatim: bool = False
+    """Whether it is only text, even if it looks like a command."""
 
 
 class Turn:
@@ -52,6 +55,7 @@ class Turn:
     def __init__(self, conversation: Conversation, prompt: Prompt) -> None:
         self.conversation = conversation
         self.prompt = prompt
+        self._content = prompt.content
         self.scope = anyio.CancelScope()
         self.phase = "streaming"
         self._assembler = MessageAssembler()
@@ -100,7 +104,7 @@ class Turn:
         await self.conversation.emit(announce)
         if blocked is not None:
             return blocked
-        put_off = await self._run_deferred()
+        put_off = await self._run_deferred() or await self._expand()
         if put_off is not None:
             return put_off
         self._take_prompt()
@@ -125,10 +129,22 @@ class Turn:
         conversation.contexts.extend(outcome.additional_context)
         return None
 
+    async def _expand(self) -> Ending | None:
+        """A slash command becomes what it stands for; other content of the message stays behind it."""
+        first, *others = self.prompt.content
+        if self.prompt.own or self.prompt.verbatim or first["type"] != "text":
+            return None
+        try:
+            expanded = await self.conversation.commands.expand(str(first.get("text")))
+        except PromptFailure as failure:
+            return failed("error_during_execution", "turn_setup_failed", str(failure))
+        self._content = self.prompt.content if expanded is None else [*expanded, *others]
+        return None
+
     def _take_prompt(self) -> None:
         conversation = self.conversation
         more = (*conversation.contexts, *conversation.take_news())
-        content = [*self.prompt.content, *(text_block(text) for text in more)]
+        content = [*self._content, *(text_block(text) for text in more)]
         self._before_prompt = False
         conversation.journal.user(content, uuid=self.prompt.uuid, is_meta=self.prompt.own)
         conversation.runner.workspace.mark(self.prompt.uuid)

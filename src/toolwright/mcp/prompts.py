@@ -1,0 +1,63 @@
+"""The prompts that a server offers to people: read page by page, bounded, and made safe to show. Knows no session."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.mcp.listing import presentable
+
+MOST_PAGES = 20
+MOST_PROMPTS = 500
+MOST_ARGUMENTS = 100
+LONGEST_NAME = 200
+LONGEST_DESCRIPTION = 500
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    name: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPrompt:
+    name: str
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+async def list_prompts(page_of: Callable[[str | None], Awaitable[dict[str, Any]]]) -> list[ServedPrompt]:
+    """The first `MOST_PROMPTS` prompts; entries that cannot be used are left out."""
+    found: dict[str, ServedPrompt] = {}
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await page_of(cursor)
+        listed = page.get("prompts")
+        for entry in listed if isinstance(listed, list) else ():
+            prompt = read_prompt(entry)
+            if prompt is not None and len(found) < MOST_PROMPTS:
+                found.setdefault(prompt.name, prompt)
+        following = page.get("nextCursor")
+        if not isinstance(following, str) or not following or len(found) >= MOST_PROMPTS:
+            break
+        cursor = following
+    return list(found.values())
+
+
+def read_prompt(entry: Any) -> ServedPrompt | None:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    if not isinstance(name, str) or not name or len(name) > LONGEST_NAME:
+        return None
+    description, arguments = entry.get("description"), entry.get("arguments")
+    given = arguments[:MOST_ARGUMENTS] if isinstance(arguments, list) else []
+    return ServedPrompt(
+        name,
+        presentable(description, LONGEST_DESCRIPTION) if isinstance(description, str) else "",
+        tuple(
+            PromptArgument(argument["name"], argument.get("required") is True)
+            for argument in given
+            if isinstance(argument, dict) and isinstance(argument.get("name"), str)
+        ),
+    )

@@ -1,0 +1,102 @@
+"""Prompts of tool servers as slash commands: a message `/mcp__<server>__<prompt> words` becomes what the server makes of it.
+
+Only a person's message does this, never the model. Words go to the prompt's arguments in their order, as a shell would split
+them; the last argument takes all that is left. Anything else that begins with a slash is text.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolwright.mcp.external import ExternalServer
+from toolwright.mcp.listing import presentable
+from toolwright.mcp.prompts import ServedPrompt
+from toolwright.mcp.rpc import ToolServerError
+from toolwright.runtime.kept_results import keep_large
+from toolwright.runtime.served_results import tool_output
+from toolwright.runtime.served_tools import PREFIX, tool_name
+
+if TYPE_CHECKING:
+    from toolwright.runtime.toolbox import Connection
+    from toolwright.workspace import Workspace
+
+
+class PromptFailure(Exception):
+    """A command that is known but cannot be carried out; the text is for the person who wrote it."""
+
+
+class ServerPrompts:
+    """The commands that a session's servers bring. Implements `Commands`."""
+
+    def __init__(self, connections: Callable[[], Mapping[str, Connection]], workspace: Workspace, *, longest: int) -> None:
+        self._connections = connections
+        self._workspace = workspace
+        self._longest = longest
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {"name": name, "description": prompt.description, "argumentHint": usage(prompt)}
+            for name, (_, prompt) in self._known().items()
+        ]
+
+    async def expand(self, text: str) -> list[dict[str, Any]] | None:
+        """The content that takes the place of `text`; None if it is no command. Raises `PromptFailure`."""
+        if not text.startswith(f"/{PREFIX}"):
+            return None
+        name, *rest = text[1:].split(maxsplit=1)
+        found = self._known().get(name)
+        if found is None:
+            return None
+        server, prompt = found
+        wanted = {"name": prompt.name, "arguments": arguments_of(prompt, "".join(rest))}
+        try:
+            result = await server.request("prompts/get", wanted)
+        except ToolServerError as error:
+            raise PromptFailure(f"/{name}: {error}") from None
+        output = tool_output({"content": contents_of(result, name)})
+        kept = await keep_large(output, self._longest, self._workspace)
+        return kept.content if isinstance(kept.content, list) else [{"type": "text", "text": kept.content}]
+
+    def _known(self) -> dict[str, tuple[ExternalServer, ServedPrompt]]:
+        known: dict[str, tuple[ExternalServer, ServedPrompt]] = {}
+        for server_name, connection in self._connections().items():
+            if connection.enabled and connection.external is not None:
+                for prompt in connection.external.prompts:
+                    known.setdefault(tool_name(server_name, prompt.name), (connection.external, prompt))
+        return known
+
+
+def usage(prompt: ServedPrompt) -> str:
+    """`<needed> [optional]`."""
+    names = ((presentable(argument.name, 50), argument.required) for argument in prompt.arguments)
+    return " ".join(f"<{name}>" if required else f"[{name}]" for name, required in names)
+
+
+def arguments_of(prompt: ServedPrompt, words: str) -> dict[str, str]:
+    """Raises `PromptFailure`."""
+    try:
+        parts = shlex.split(words)
+    except ValueError:  # a quote that is not closed is a quote
+        parts = words.split()
+    most = len(prompt.arguments)
+    if most and len(parts) > most:
+        parts = [*parts[: most - 1], " ".join(parts[most - 1 :])]
+    if len(parts) < sum(argument.required for argument in prompt.arguments):
+        raise PromptFailure(f"The prompt {prompt.name!r} needs more arguments: {usage(prompt)}")
+    return {argument.name: part for argument, part in zip(prompt.arguments, parts, strict=False)}
+
+
+def contents_of(result: dict[str, Any], name: str) -> list[Any]:
+    """The content of all messages. They become one message of the person's, so what the model is to have said is marked."""
+    messages = result.get("messages")
+    contents: list[Any] = []
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and isinstance(message.get("content"), dict):
+            if message.get("role") == "assistant":
+                contents.append({"type": "text", "text": "[The assistant answers:]"})
+            contents.append(message["content"])
+    if not contents:
+        raise PromptFailure(f"/{name}: the server's answer has no messages")
+    return contents
