@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from toolwright.client.opening import open_for
 from toolwright.client.prompts import Feeding, check_prompt, send_all, user_frame
 from toolwright.client.reading import MessageStream
 from toolwright.protocol.transport import Transport
-from toolwright.runtime.seams import Session
 from toolwright.types import (
     ClaudeAgentOptions,
     CLIConnectionError,
@@ -22,6 +21,9 @@ from toolwright.types import (
     Message,
     PermissionMode,
 )
+
+if TYPE_CHECKING:
+    from toolwright.runtime.seams import Session
 
 
 class ClaudeSDKClient:

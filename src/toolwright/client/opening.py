@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from toolwright.client import argv
-from toolwright.client.initialize import initialize_extras
-from toolwright.client.remote import RemoteSession
-from toolwright.protocol.subprocess import SubprocessTransport
-from toolwright.protocol.transport import Transport
-from toolwright.runtime.checks import check_combinations, check_types
-from toolwright.runtime.host import host_of
-from toolwright.runtime.seams import Session
 from toolwright.types import ClaudeAgentOptions, OptionsError
+
+if TYPE_CHECKING:
+    from toolwright.protocol.subprocess import SubprocessTransport
+    from toolwright.protocol.transport import Transport
+    from toolwright.runtime.seams import Session
 
 
 def open_for(options: ClaudeAgentOptions, transport: Transport | None) -> Session:
@@ -23,6 +21,16 @@ def open_for(options: ClaudeAgentOptions, transport: Transport | None) -> Sessio
         from toolwright.runtime.assemble import open_session  # the whole runtime: a client of a CLI does without it
 
         return open_session(options)
+    return open_remote(options, transport)
+
+
+def open_remote(options: ClaudeAgentOptions, transport: Transport | None) -> Session:
+    """The session at the other end of `transport`, or of the program at `cli_path`."""
+    from toolwright.client.initialize import initialize_extras  # the wire: a session in this process does without it
+    from toolwright.client.remote import RemoteSession
+    from toolwright.runtime.checks import check_combinations, check_types
+    from toolwright.runtime.host import host_of
+
     check_types(options)
     check_combinations(options)
     return RemoteSession(transport or transport_for(options), host=host_of(options), initialize=initialize_extras(options))
@@ -30,6 +38,9 @@ def open_for(options: ClaudeAgentOptions, transport: Transport | None) -> Sessio
 
 def transport_for(options: ClaudeAgentOptions) -> SubprocessTransport:
     """The transport to the program at `cli_path`, with the options as its flags and environment."""
+    from toolwright.client import argv
+    from toolwright.protocol.subprocess import SubprocessTransport  # few callers start a program
+
     return SubprocessTransport(
         argv.command(options),
         cwd=options.cwd,

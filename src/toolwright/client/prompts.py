@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from toolwright.client.streams import closed
 from toolwright.concurrency import OwnedTask, spawn
-from toolwright.protocol.lines import Frame
-from toolwright.runtime.seams import Session
 from toolwright.types import CLIConnectionError, OptionsError
+
+if TYPE_CHECKING:
+    from toolwright.protocol.lines import Frame
+    from toolwright.runtime.seams import Session
 
 _STOP_SECONDS = 5.0
 

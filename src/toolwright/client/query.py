@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright.client.opening import open_for
 from toolwright.client.prompts import Feeding, check_prompt, user_frame
 from toolwright.client.reading import MessageStream
 from toolwright.protocol.transport import Transport
-from toolwright.runtime.seams import Session
 from toolwright.types import ClaudeAgentOptions, Message, ResultError
+
+if TYPE_CHECKING:
+    from toolwright.runtime.seams import Session
 
 
 async def query(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from toolwright.client.prompts import Feeding
 from toolwright.client.streams import closed
-from toolwright.protocol.lines import Frame
 from toolwright.protocol.parse import parse_message
-from toolwright.runtime.seams import Session
-from toolwright.types import Message
+
+if TYPE_CHECKING:
+    from toolwright.client.prompts import Feeding
+    from toolwright.protocol.lines import Frame
+    from toolwright.runtime.seams import Session
+    from toolwright.types import Message
 
 
 class MessageStream:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from toolwright.mcp.base import ToolServer
-from toolwright.types import CanUseTool, HookMatcher
+if TYPE_CHECKING:
+    from toolwright.mcp.base import ToolServer
+    from toolwright.types import CanUseTool, HookMatcher
 
 Frame = dict[str, Any]
 
