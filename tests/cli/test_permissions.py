@@ -92,3 +92,31 @@ def test_what_is_typed_wrongly_is_said(capfd: pytest.CaptureFixture[str]) -> Non
     assert main(["permissions", "explain", "Bash"]) == 2
     assert main(["permissions", "explain", "Bash", "{}", "--cwd", "/no/such/folder"]) == 2
     assert main(["permissions", "--help"]) == 0
+
+
+def test_a_rule_that_a_folder_may_not_set_is_named_with_the_reason(capfd: pytest.CaptureFixture[str], own_home: Path) -> None:
+    (own_home / ".claude").mkdir()
+    (own_home / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Bash(touch:*)"]}}')
+    found = explained(capfd, "Bash", {"command": "touch x"})
+    assert found["decision"] == "ask"
+    [note] = found["considered"]
+    assert note["said"] == "note"
+    assert "settings.json:1: permissions.allow 'Bash(touch:*)' has no effect: this folder is not trusted" in note["rule"]
+    assert main(["permissions", "explain", "Bash", '{"command": "touch x"}']) == 0
+    assert "this folder is not trusted" in capfd.readouterr().out
+
+
+def test_a_sandbox_in_the_settings_is_named(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text('{"sandbox": {"enabled": true}}')
+    assert "turn the sandbox on" in explained(capfd, "Bash", {"command": "touch x"})["considered"][0]["rule"]
+    assert explained(capfd, "Read", {"file_path": "x"})["considered"] == []
+
+
+def test_the_folder_of_the_users_own_settings_is_protected(
+    capfd: pytest.CaptureFixture[str], own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(own_home / "kept"))
+    given = {"file_path": "kept/settings.json", "content": ""}
+    for more in ((), ("--allow", "Edit(**)")):
+        assert explained(capfd, "Write", given, "--mode", "acceptEdits", *more)["decision"] == "ask"

@@ -86,6 +86,7 @@ def _explain(tool: str, given: dict[str, Any], values: dict[str, Any]) -> int:
 def _as_json(found: Answer) -> dict[str, Any]:
     whole = found.explanation.to_dict()
     whole["considered"] += [{"rule": problem, "said": "cannot work"} for problem in found.problems]
+    whole["considered"] += [{"rule": note, "said": "note"} for note in found.notes]
     return whole
 
 
@@ -103,12 +104,12 @@ def _lines(found: Answer) -> Iterator[str]:
 
 def _rule_lines(found: Answer) -> Iterator[str]:
     considered = found.explanation.considered
-    if considered or found.problems:
+    if considered or found.problems or found.notes:
         yield "rules looked at:"
     for entry in considered:
         rule = entry.rule
         yield f"  {rule.behavior:<5} {visible(str(rule)):<32} {SAID[entry.said]} (from {rule.where or rule.source})"
-    yield from (f"  {visible(problem)}" for problem in found.problems)
+    yield from (f"  {visible(problem)}" for problem in (*found.problems, *found.notes))
 
 
 DOES = {

@@ -6,7 +6,7 @@ Builds the same facts and takes the same rules as a session in that folder would
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from toolwright.permissions import Call, Explanation, Place, RuleSet, explain, parse_rule, read_command
 from toolwright.runtime.ground import Ground, ground_of, settings_rules
 from toolwright.runtime.machine_files import MACHINE_FILES
+from toolwright.runtime.permission_choice import own_folders
 from toolwright.sessions import config_dir
 from toolwright.tools.base import Effects, InvalidInput, Tool
 from toolwright.tools.registry import OF_OWN_SHELLS, OF_THE_SESSION, builtin_tools, canonical_name, tools_with_a_person
@@ -39,6 +40,8 @@ class Answer:
 
     explanation: Explanation
     problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """What else one has to know: rules without effect because nobody trusts their folder, a sandbox."""
 
 
 def answer(question: Question) -> Answer:
@@ -48,10 +51,19 @@ def answer(question: Question) -> Answer:
     ground = None if given else ground_of(ClaudeAgentOptions(cwd=cwd))
     rules, problems = _given_rules(question.rules) if ground is None else settings_rules(ground.settings.rules)
     workspace = Workspace(cwd, add_dirs=_further_folders(ground), env={}, state_dir=str(config_dir(os.environ)))
-    place = Place(workspace.home, workspace.roots, os.environ.get("HOME"), MACHINE_FILES)
+    own = own_folders(ground.where.config if ground else (str(config_dir(os.environ)),))
+    place = Place(workspace.home, workspace.roots, os.environ.get("HOME"), MACHINE_FILES, own)
     mode = question.mode or _settings_mode(ground)
     call, refusal = _facts(canonical_name(question.tool), question.input, workspace)
-    return Answer(explain(call, rules=rules, mode=mode, place=place), (*problems, *refusal))
+    notes = tuple(_notes(ground, call)) if ground else ()
+    return Answer(explain(call, rules=rules, mode=mode, place=place), (*problems, *refusal), notes)
+
+
+def _notes(ground: Ground, call: Call) -> Iterator[str]:
+    yield from (note for note in ground.settings.notes if ": permissions." in note)
+    sandbox = ground.settings.sandbox
+    if call.command is not None and sandbox is not None and sandbox.enabled and sandbox.auto_allow_bash is not False:
+        yield "The settings turn the sandbox on: in it a command runs unasked unless a rule holds it back. Judged here without it."
 
 
 def _given_rules(texts: Mapping[str, Sequence[str]]) -> tuple[RuleSet, tuple[str, ...]]:
