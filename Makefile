@@ -36,6 +36,7 @@ bench: $(VENV)/.package
 	$(VENV)/bin/python benchmarks/run.py
 	$(VENV)/bin/python benchmarks/tools.py
 	$(VENV)/bin/python benchmarks/shells.py
+	$(VENV)/bin/python benchmarks/permissions.py
 	$(VENV)/bin/python benchmarks/tool_search.py
 
 clean:

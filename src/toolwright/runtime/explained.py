@@ -63,7 +63,7 @@ def _notes(ground: Ground, call: Call) -> Iterator[str]:
     yield from (note for note in ground.settings.notes if ": permissions." in note)
     sandbox = ground.settings.sandbox
     if call.command is not None and sandbox is not None and sandbox.enabled and sandbox.auto_allow_bash is not False:
-        yield "The settings turn the sandbox on: in it a command runs unasked unless a rule holds it back. Judged here without it."
+        yield "The settings turn the sandbox on: in it a command runs unasked unless a rule holds it back. Judged without it."
 
 
 def _given_rules(texts: Mapping[str, Sequence[str]]) -> tuple[RuleSet, tuple[str, ...]]:
