@@ -1,9 +1,7 @@
 """From the syntax tree of a command line to its simple commands.
 
-Follows every branch: lists, pipes, loops, functions, substitutions, here-documents, arithmetic, and texts that are handed to
-another
-shell. Keeps track of `cd`, because it changes what the paths after it mean. Knows no rule, no program but the wrappers, and
-no file.
+Follows every branch: lists, pipes, loops, functions, what words expand (`expansions`), and texts that are handed to another
+shell. Keeps track of `cd`, because it changes what the paths after it mean. Knows no rule, program but wrappers, or file.
 """
 
 from __future__ import annotations
@@ -11,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
+from .expansions import Expansions
 from .grammar import NotParsed, Tree, shell_tree
-from .lines import HERE, Assignment, CommandLine, Moves, Part, Redirection, stays_harmless
-from .words import NO_WORD, UNKNOWN, Word, word_of, words_of
+from .lines import HERE, Assignment, CommandLine, Moves, Part, Redirection
+from .words import NO_WORD, UNKNOWN, Word
 from .wrappers import Unwrapped, unwrapped
 
-DEEPEST = 4
-"""So many texts inside texts (`bash -c "bash -c …"`) are read."""
 MOST_FOLDERS = 8
 MOST_NESTED_TEXTS = 64
 LONGEST_REMEMBERED = 4_000
@@ -27,9 +23,6 @@ LONGEST_REMEMBERED = 4_000
 NOWHERE: Moves = frozenset()
 ANYWHERE: Moves = frozenset({(NO_WORD,)})
 
-PLAIN_EXPANSIONS = frozenset((":-", "-", ":+", "+", "?", ":?", "%", "%%", "#", "##", "^", "^^", ",", ",,"))
-WRITES_TO = frozenset((">", ">>", ">|", "&>", "&>>", "<>", ">&"))
-REDIRECTIONS = WRITES_TO | {"<", "<&", "<<", "<<-", "<<<"}
 CHANGE_NAMES = frozenset("alias unalias enable hash bind complete compgen mapfile readarray shopt".split())  # noqa: SIM905 — a word list reads better
 
 Parser = Callable[[str], Tree]
@@ -65,14 +58,13 @@ def read_command(text: str) -> CommandLine:
     return _remembered(text) if len(text) <= LONGEST_REMEMBERED else read_line(text)
 
 
-class _Reader:
+class _Reader(Expansions):
     """Collects parts while it walks. `moves` goes in and comes out as a pair: where we are if it succeeded, and if not."""
 
     def __init__(self, parse: Parser) -> None:
+        super().__init__()
         self.parse = parse
         self.parts: list[Part] = []
-        self.doubts: list[str] = []
-        self.opaque: list[str] = []
         self.defines: set[str] = set()
         self.texts = 0
         self._bytes = b""
@@ -90,7 +82,7 @@ class _Reader:
         return moves
 
     def statement(self, statement: Tree, moves: Moves) -> tuple[Moves, Moves]:
-        redirections = self._redirections(statement.get("Redirs") or (), moves)
+        redirections = self.redirections(statement.get("Redirs") or (), moves)
         fed, self._fed = (
             self._fed,
             self._fed or any(redirect["Op"].startswith("<") for redirect in statement.get("Redirs") or ()),
@@ -151,11 +143,11 @@ class _Reader:
 
     def _walk_ForClause(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
         loop = node.get("Loop") or {}
-        self._words(loop.get("Items") or (), moves)
+        self.words(loop.get("Items") or (), moves)
         if loop.get("Type") == "CStyleLoop":
             for name in ("Init", "Cond", "Post"):
-                self._arithmetic(loop.get(name), moves)
-        self._assigned((Assignment((loop.get("Name") or {}).get("Value", ""), NO_WORD),), moves)
+                self.arithmetic(loop.get(name), moves)
+        self.assigned((Assignment((loop.get("Name") or {}).get("Value", ""), NO_WORD),), moves)
         return self._loop(node.get("Do") or (), moves)
 
     def _loop(self, statements: Sequence[Tree], moves: Moves) -> tuple[Moves, Moves]:
@@ -166,10 +158,10 @@ class _Reader:
         return after, after
 
     def _walk_CaseClause(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
-        self._word(node["Word"], moves)
+        self.word(node["Word"], moves)
         after = moves
         for item in node.get("Items") or ():
-            self._words(item.get("Patterns") or (), moves)
+            self.words(item.get("Patterns") or (), moves)
             after |= self.statements(item.get("Stmts") or (), moves)
         return self._both(self._some(after))
 
@@ -197,26 +189,26 @@ class _Reader:
         if node.get("Op") in ("-v", "-R", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"):
             self.opaque.append(f"[[ … {node['Op']} … ]] evaluates what variables hold")
         if node.get("Type") == "Word":
-            self._word(node, moves)
+            self.word(node, moves)
         for name in ("X", "Y"):
             if isinstance(node.get(name), dict):
                 self._test(node[name], moves)
 
     def _walk_ArithmCmd(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
-        self._arithmetic(node.get("X"), moves)
+        self.arithmetic(node.get("X"), moves)
         return moves, moves
 
     def _walk_LetClause(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
         for expression in node.get("Exprs") or ():
-            self._arithmetic(expression, moves)
+            self.arithmetic(expression, moves)
         return moves, moves
 
     def _walk_DeclClause(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
-        assignments = self._assignments(node.get("Args") or (), moves)
-        self._assigned(assignments, moves)
+        assignments = self.assignments(node.get("Args") or (), moves)
+        self.assigned(assignments, moves)
         words = [Word(node["Variant"]["Value"])]
         words += [
-            self._word(argument["Value"], moves)
+            self.word(argument["Value"], moves)
             for argument in node.get("Args") or ()
             if argument.get("Naked") and argument.get("Value")
         ]
@@ -226,11 +218,11 @@ class _Reader:
     # simple commands
 
     def _call(self, node: Tree, moves: Moves, redirections: tuple[Redirection, ...]) -> tuple[Moves, Moves]:
-        assignments = self._assignments(node.get("Assigns") or (), moves)
-        words = tuple(word for argument in node.get("Args") or () for word in self._words([argument], moves))
+        assignments = self.assignments(node.get("Assigns") or (), moves)
+        words = tuple(word for argument in node.get("Args") or () for word in self.words([argument], moves))
         part = Part(words, self._source(node), assignments, redirections, moves, certain=self._certain, piped=self._fed)
         if not words:
-            self._assigned(assignments, moves)
+            self.assigned(assignments, moves)
         self._add(part)
         return self._moved(part, moves)
 
@@ -292,95 +284,6 @@ class _Reader:
             return self._some(moved if words is part.words else moved | moves), moves
         return (ANYWHERE, ANYWHERE) if name in (None, "popd", ".", "source", "eval", "exec") else (moves, moves)
 
-    # words
-
-    def _words(self, nodes: Iterable[Tree], moves: Moves) -> list[Word]:
-        found: list[Word] = []
-        for node in nodes:
-            self._expansions(node, moves)
-            found += words_of(node)
-        return found
-
-    def _word(self, node: Tree, moves: Moves) -> Word:
-        self._expansions(node, moves)
-        return word_of(node)
-
-    def _expansions(self, node: Tree, moves: Moves) -> None:
-        for part in node.get("Parts") or ():
-            match part["Type"]:
-                case "Lit" | "SglQuoted":
-                    continue
-                case "DblQuoted":
-                    self._expansions(part, moves)
-                case "CmdSubst" | "ProcSubst":
-                    self.statements(part.get("Stmts") or (), moves)
-                case "ParamExp":
-                    self._parameter(part, moves)
-                case "ArithmExp":
-                    self._arithmetic(part.get("X"), moves)
-                case other:
-                    self.opaque.append(f"{other} is not understood")
-
-    def _parameter(self, node: Tree, moves: Moves) -> None:
-        expansion = node.get("Exp") or {}
-        if node.get("Excl") or node.get("NestedParam") or node.get("Names"):
-            self.opaque.append("${!name} evaluates what a variable holds")
-        if expansion.get("Op") and expansion["Op"] not in PLAIN_EXPANSIONS:
-            self.opaque.append(f"${{name{expansion['Op']}…}} changes or evaluates a variable")
-        if expansion.get("Word"):
-            self._word(expansion["Word"], moves)
-        if node.get("Index"):
-            self._arithmetic(node["Index"], moves, free=("@", "*"))
-        for piece in (node.get("Slice") or {}).values():
-            self._arithmetic(piece, moves)
-        for piece in (node.get("Repl") or {}).values():
-            if isinstance(piece, dict) and "Parts" in piece:
-                self._word(piece, moves)
-
-    def _arithmetic(self, node: Any, moves: Moves, free: tuple[str, ...] = ()) -> None:
-        """Arithmetic runs what variables hold (`a[$(…)]`), so only numbers are understood."""
-        if not isinstance(node, dict):
-            return
-        if "Parts" in node:
-            word = self._word(node, moves)
-            if not (word.known and (word.text.isdecimal() or word.text in free)) and word.text not in free:
-                self.opaque.append("arithmetic evaluates what variables hold")
-        for name in ("X", "Y", "Init", "Cond", "Post", "Offset", "Length"):
-            self._arithmetic(node.get(name), moves)
-
-    def _assignments(self, nodes: Iterable[Tree], moves: Moves) -> tuple[Assignment, ...]:
-        return tuple(self._assignment(node, moves) for node in nodes if node.get("Name"))
-
-    def _assignment(self, node: Tree, moves: Moves) -> Assignment:
-        if node.get("Index"):
-            self._arithmetic(node["Index"], moves)
-        for element in (node.get("Array") or {}).get("Elems") or ():
-            if element.get("Index"):
-                self._arithmetic(element["Index"], moves)
-            if element.get("Value"):
-                self._word(element["Value"], moves)
-        value = self._word(node["Value"], moves) if node.get("Value") else None
-        return Assignment(node["Name"]["Value"], value)
-
-    def _assigned(self, assignments: Iterable[Assignment], moves: Moves) -> None:
-        """Variables that stay set for the commands after it."""
-        for assignment in assignments:
-            if not stays_harmless(assignment.name):
-                self.doubts.append(f"setting {assignment.name} may change what later commands do")
-
-    def _redirections(self, nodes: Iterable[Tree], moves: Moves) -> tuple[Redirection, ...]:
-        found = []
-        for node in nodes:
-            if node.get("Hdoc"):
-                self._expansions(node["Hdoc"], moves)
-                continue
-            target = self._word(node["Word"], moves)
-            if node["Op"] not in REDIRECTIONS:
-                self.opaque.append(f"the redirection {node['Op']} is not understood")
-            if node["Op"] in WRITES_TO | {"<"} and not _is_descriptor(node["Op"], target):
-                found.append(Redirection(node["Op"], target))
-        return tuple(found)
-
     def _source(self, node: Tree) -> str:
         begin, end = node.get("Pos"), node.get("End")
         if not (begin and end):
@@ -392,13 +295,6 @@ class _Reader:
 
     def _some(self, moves: Moves) -> Moves:
         return moves if len(moves) <= MOST_FOLDERS else ANYWHERE
-
-
-def _is_descriptor(operator: str, target: Word) -> bool:
-    """`>&1`, `>&-`, `<&3`: no file."""
-    return (operator in (">&", "<&") and target.known and target.text.rstrip("-").isdecimal()) or (
-        target.text == "-" and operator == ">&"
-    )
 
 
 def _leaves(words: tuple[Word, ...]) -> bool:
