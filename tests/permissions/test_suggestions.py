@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.permissions import Call, Place, RuleSet, decide, read_command, suggestions
+from toolwright.permissions import Call, Place, RuleSet, decide, read_command
+from toolwright.permissions.suggestions import suggestions
 from toolwright.types import PermissionMode, PermissionUpdate
 
 PLACE = Place("/work/app", (), "/home/ada")

@@ -25,19 +25,23 @@ Shell commands:
     shell_policy    may this line run?
 
 Nothing here awaits, opens a file or reads the environment; `grammar` alone starts a process.
+
+Each name is loaded when it is first used: most of this is about commands, and not every session runs one.
 """
 
-from .calls import Call, Files, Place
-from .characters import hides_something, made_visible
-from .explaining import Explanation, explain
-from .git_commands import config_is_plain
-from .grammar import plain_tree
-from .lines import CommandLine
-from .policy import Decision, ReasonType, decide, denies_reading, hidden_paths
-from .reading import read_command
-from .rules import Rule, RuleSource, parse_rule
-from .ruleset import RuleSet
-from .suggestions import suggestions
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .calls import Call, Files, Place
+    from .characters import hides_something, made_visible
+    from .explaining import Explanation, explain
+    from .git_commands import config_is_plain
+    from .grammar import plain_tree
+    from .lines import CommandLine
+    from .policy import Decision, ReasonType, decide, denies_reading, hidden_paths
+    from .reading import read_command
+    from .rules import Rule, RuleSource, parse_rule
+    from .ruleset import RuleSet
 
 __all__ = [
     "Call",
@@ -60,5 +64,40 @@ __all__ = [
     "parse_rule",
     "plain_tree",
     "read_command",
-    "suggestions",
 ]
+
+_HOMES = {
+    "Call": "calls",
+    "Files": "calls",
+    "Place": "calls",
+    "hides_something": "characters",
+    "made_visible": "characters",
+    "Explanation": "explaining",
+    "explain": "explaining",
+    "config_is_plain": "git_commands",
+    "plain_tree": "grammar",
+    "CommandLine": "lines",
+    "Decision": "policy",
+    "ReasonType": "policy",
+    "decide": "policy",
+    "denies_reading": "policy",
+    "hidden_paths": "policy",
+    "read_command": "reading",
+    "Rule": "rules",
+    "RuleSource": "rules",
+    "parse_rule": "rules",
+    "RuleSet": "ruleset",
+}
+"""Which module a name lives in."""
+
+# Hidden from type checkers, which would otherwise accept any attribute.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from posixpath import normpath
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from .lines import CommandLine
+if TYPE_CHECKING:
+    from .lines import CommandLine
 
 
 class Files(Protocol):

@@ -13,9 +13,7 @@ from typing import Literal, TypeAlias
 
 from toolwright.types import OptionsError, PermissionBehavior
 
-from .command_rules import fixed_words
 from .patterns import path_problem
-from .wrappers import runs_its_arguments
 
 RuleSource: TypeAlias = Literal["policySettings", "userSettings", "projectSettings", "localSettings", "options", "session"]
 Canonical: TypeAlias = Callable[[str], str]
@@ -120,6 +118,9 @@ def _content_problem(rule: Rule, content: str) -> str | None:
 def _command_problem(rule: Rule, content: str) -> str | None:
     if not content.strip("*: "):
         return "it names no command"
+    from .command_rules import fixed_words  # what is known of commands: for rules and calls that are about some
+    from .wrappers import runs_its_arguments
+
     words = fixed_words(content)
     if rule.behavior == "allow" and "*" in content and len(words) == 1 and runs_its_arguments(words[0]):
         return f"{words[0]} runs whatever follows it, so this would allow every command; name the command after it"

@@ -13,7 +13,6 @@ from typing import get_args
 
 from toolwright.types import OptionsError, PermissionBehavior, PermissionUpdate
 
-from .command_rules import CommandRules
 from .path_rules import PathRules
 from .patterns import glob_matches
 from .rules import FORMS_OF, PATH_TOOLS, Canonical, Rule, RuleSource, checked, parse_rule, whole_tool
@@ -93,6 +92,8 @@ class RuleIndex:
     __slots__ = ("_by_name", "_globs", "commands", "edits", "reads")
 
     def __init__(self, rules: list[Rule], *, widely: bool) -> None:
+        from .command_rules import CommandRules  # what is known of commands: not before a call is judged
+
         self._by_name: dict[str, list[Rule]] = {}
         self._globs: list[Rule] = []
         for rule in rules:

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from toolwright.hooks import HookOutcome
-from toolwright.permissions import Call, Decision
-from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.shown_text import description, shown, title
-from toolwright.tools.base import Tool
 from toolwright.types import (
     CanUseTool,
     MessageParseError,
@@ -26,6 +22,12 @@ from toolwright.types import (
     PermissionUpdate,
     ToolPermissionContext,
 )
+
+if TYPE_CHECKING:
+    from toolwright.hooks import HookOutcome
+    from toolwright.permissions import Call, Decision
+    from toolwright.runtime.session_hooks import SessionHooks
+    from toolwright.tools.base import Tool
 
 
 @dataclass

@@ -13,14 +13,12 @@ from toolwright.hooks import Background, Hook, HookRunner, Scene
 from toolwright.mcp.audience import Audience
 from toolwright.mcp.connections import Surroundings
 from toolwright.models import prices
-from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
 from toolwright.runtime import checks
 from toolwright.runtime.asking import Asking
 from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.context_usage import ASSUMED_WINDOW
 from toolwright.runtime.conversation import Conversation
-from toolwright.runtime.gate import Gate
 from toolwright.runtime.ground import Ground, Remembering, ground_of, notes_on
 from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.host import host_of
@@ -30,7 +28,6 @@ from toolwright.runtime.model_choice import model_chooser, sampling
 from toolwright.runtime.permission_choice import gate_of, judge_of, place_of
 from toolwright.runtime.planning import PlanNews
 from toolwright.runtime.resume import Beginning, begin
-from toolwright.runtime.seams import Host
 from toolwright.runtime.server_progress import progress_frames
 from toolwright.runtime.server_prompts import ServerPrompts
 from toolwright.runtime.session import LocalSession, Parts
@@ -58,6 +55,9 @@ from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
 if TYPE_CHECKING:
+    from toolwright.models.registry import ResolvedModel
+    from toolwright.runtime.gate import Gate
+    from toolwright.runtime.seams import Host
     from toolwright.workspace.checkpoints import FileHistory
     from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.egress.session import Egress

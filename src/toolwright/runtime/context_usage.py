@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from toolwright.models import prices
-from toolwright.runtime.conversation import Conversation
+
+if TYPE_CHECKING:
+    from toolwright.runtime.conversation import Conversation
 
 CHARACTERS_PER_TOKEN = 4
 ASSUMED_WINDOW = 200_000

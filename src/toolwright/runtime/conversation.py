@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolwright.models.base import History, HistoryMessage, ModelRequest
-from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
-from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
-from toolwright.runtime.session_hooks import SessionHooks
-from toolwright.runtime.structured_output import StructuredOutput
-from toolwright.runtime.tool_calls import ToolCall, ToolRunner
-from toolwright.runtime.toolbox import Toolbox
-from toolwright.sessions import Journal
 from toolwright.stamps import new_uuid
+
+if TYPE_CHECKING:
+    from toolwright.models.registry import ResolvedModel
+    from toolwright.runtime.ledger import Ledger
+    from toolwright.runtime.session_hooks import SessionHooks
+    from toolwright.runtime.structured_output import StructuredOutput
+    from toolwright.runtime.tool_calls import ToolCall, ToolRunner
+    from toolwright.runtime.toolbox import Toolbox
+    from toolwright.sessions import Journal
 
 THINKING = ("thinking", "redacted_thinking")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolwright.protocol import frames
 from toolwright.stamps import new_uuid
+
+if TYPE_CHECKING:
+    from toolwright.protocol import frames
 
 
 @dataclass(slots=True)

@@ -9,25 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
-from toolwright.hooks import HookOutcome
-from toolwright.permissions import (
-    Call,
-    Decision,
-    Place,
-    RuleSet,
-    decide,
-    hidden_paths,
-    plain_tree,
-    read_command,
-    suggestions,
-)
+from toolwright import permissions
+from toolwright.permissions import Call
 from toolwright.runtime.asking import Asking, Question
 from toolwright.runtime.network_access import NETWORK_ACCESS
-from toolwright.tools.base import Tool
 from toolwright.types import (
     ClaudeSDKError,
     OptionsError,
@@ -37,6 +26,11 @@ from toolwright.types import (
     PermissionUpdate,
 )
 from toolwright.workspace import WorkspaceError
+
+if TYPE_CHECKING:
+    from toolwright.hooks import HookOutcome
+    from toolwright.permissions import Decision, Place, RuleSet
+    from toolwright.tools.base import Tool
 
 DENIED_BY_HOOK = {
     "deny": "A hook denied this call.",
@@ -110,7 +104,7 @@ class Gate:
 
     def judge(self, call: Call, hook: HookOutcome | None) -> Decision:
         """The decision before anybody is asked."""
-        decision = decide(call, rules=self.rules, mode=self.mode, place=self._changing.place())
+        decision = permissions.decide(call, rules=self.rules, mode=self.mode, place=self._changing.place())
         if hook is None or hook.decision is None or decision.behavior == "deny":
             return decision
         if hook.decision == "ask":
@@ -121,13 +115,15 @@ class Gate:
 
     def forbids(self, call: Call) -> str | None:
         """Why no answer can let this call through, if none can: what a person changes is held against the deny rules too."""
-        read = replace(call, line=read_command(call.command)) if call.command is not None else call
-        decision = decide(read, rules=self.rules, mode=self.mode, place=self._changing.place())
+        read = replace(call, line=permissions.read_command(call.command)) if call.command is not None else call
+        decision = permissions.decide(read, rules=self.rules, mode=self.mode, place=self._changing.place())
         return decision.reason if decision.behavior == "deny" else None
 
     def hidden_paths(self) -> Callable[[str], bool] | None:
         """Which absolute paths the deny rules keep out of listings and searches; None if no rule hides any."""
-        return hidden_paths(rules=self.rules, place=self._changing.place())
+        if not self.rules.rules:
+            return None
+        return permissions.hidden_paths(rules=self.rules, place=self._changing.place())
 
     async def authorize(self, tool: Tool, call: Call, *, hook: HookOutcome | None, tool_use_id: str) -> Verdict:
         if hook is not None and hook.decision in ("deny", "defer"):
@@ -147,7 +143,7 @@ class Gate:
         """
         call = Call("WebFetch", {"host": host, "port": port}, hosts=(host,))
         mode: PermissionMode = "dontAsk" if self.mode == "dontAsk" else "default"
-        decision = decide(call, rules=self.rules, mode=mode, place=self._changing.place())
+        decision = permissions.decide(call, rules=self.rules, mode=mode, place=self._changing.place())
         if decision.behavior != "ask":
             return decision.behavior == "allow"
         question = Question(NETWORK_ACCESS, replace(call, name=NETWORK_ACCESS.name), decision, "", self._offers(call, decision))
@@ -163,6 +159,8 @@ class Gate:
         """What would end such questions; nothing does where a person is wanted each time."""
         if must_reach_a_person(call, decision):
             return []
+        from toolwright.permissions.suggestions import suggestions  # where a person is asked
+
         return suggestions(call, rules=self.rules, mode=self.mode, place=self._changing.place())
 
     async def _answered(self, question: Question) -> Verdict:
@@ -237,9 +235,9 @@ class Gate:
 
 async def understood(call: Call) -> Call:
     """`call` with its command line read. What is more than plain words needs a process for a moment; a thread waits for it."""
-    if call.command is None or call.line is not None or plain_tree(call.command) is not None:
+    if call.command is None or call.line is not None or permissions.plain_tree(call.command) is not None:
         return call
-    return replace(call, line=await anyio.to_thread.run_sync(read_command, call.command))
+    return replace(call, line=await anyio.to_thread.run_sync(permissions.read_command, call.command))
 
 
 def asked_by_hook(decision: Decision, hook: HookOutcome, mode: PermissionMode) -> Decision:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from toolwright._version import COMPATIBLE_CLI_VERSION
 from toolwright.protocol import frames
-from toolwright.protocol.frames import Frame
 
 if TYPE_CHECKING:
+    from toolwright.protocol.frames import Frame
     from toolwright.runtime.session import Parts
 
 

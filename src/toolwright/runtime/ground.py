@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from toolwright.permissions import Rule, RuleSet, RuleSource, parse_rule
 from toolwright.sessions import config_dir
 from toolwright.settings import SOURCES, Settings, SourcedRule, Whereabouts, load
-from toolwright.settings.values import Scope
 from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionUpdate
 
 if TYPE_CHECKING:
     from toolwright.settings.memory import Memory, MemoryPlaces, Recollection
+    from toolwright.settings.values import Scope
 
 Hidden = Callable[[str], bool]
 """Whether a deny rule keeps this path from being read."""

@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import msgspec
 
 from toolwright.models.assembler import MessageAssembler
 from toolwright.models.base import History, HistoryMessage, ModelError, ModelRequest, Retry
-from toolwright.models.registry import ResolvedModel
-from toolwright.runtime.asking import Question
-from toolwright.runtime.ledger import Ledger
 from toolwright.types import ClaudeSDKError
+
+if TYPE_CHECKING:
+    from toolwright.models.registry import ResolvedModel
+    from toolwright.runtime.asking import Question
+    from toolwright.runtime.ledger import Ledger
 
 SMALL_MODEL = ("TOOLWRIGHT_SMALL_MODEL", "ANTHROPIC_SMALL_FAST_MODEL")
 """The variables that name the small model; the first that is set counts."""

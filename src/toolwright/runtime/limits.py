@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from toolwright.runtime.ending import Ending, failed
-from toolwright.runtime.ledger import Ledger
+
+if TYPE_CHECKING:
+    from toolwright.runtime.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)

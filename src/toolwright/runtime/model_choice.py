@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
 from toolwright.runtime.conversation import Sampling
-from toolwright.runtime.ground import Ground
 from toolwright.types import ClaudeAgentOptions, OptionsError
+
+if TYPE_CHECKING:
+    from toolwright.runtime.ground import Ground
 
 MOST_RETRIES = 15
 

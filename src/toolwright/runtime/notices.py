@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from toolwright.models.base import ModelError, Retry
+from typing import TYPE_CHECKING
+
 from toolwright.protocol import frames
-from toolwright.runtime.gate import Verdict
-from toolwright.runtime.tool_calls import ToolCall
+
+if TYPE_CHECKING:
+    from toolwright.models.base import ModelError, Retry
+    from toolwright.runtime.gate import Verdict
+    from toolwright.runtime.tool_calls import ToolCall
 
 ERROR_NAMES = {
     "authentication_failed": "authentication_failed",

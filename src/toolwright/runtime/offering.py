@@ -7,21 +7,18 @@ another. What would be asked of a person is asked of the client; if it has nobod
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from toolwright._version import __version__
 from toolwright.mcp.base import ServedTool
-from toolwright.mcp.results import CallResult
 from toolwright.mcp.serving.offer import AnswerLater, CannotAsk, RunningCall
-from toolwright.protocol.frames import Frame
 from toolwright.runtime import checks
 from toolwright.runtime.assemble import assemble
 from toolwright.runtime.seams import Host
 from toolwright.runtime.session import LocalSession
 from toolwright.runtime.tool_calls import Outcome, ToolCall, ToolRunner
-from toolwright.tools.base import Tool
 from toolwright.types import (
     ClaudeAgentOptions,
     PermissionResult,
@@ -29,6 +26,11 @@ from toolwright.types import (
     PermissionResultDeny,
     ToolPermissionContext,
 )
+
+if TYPE_CHECKING:
+    from toolwright.mcp.results import CallResult
+    from toolwright.protocol.frames import Frame
+    from toolwright.tools.base import Tool
 
 INSTRUCTIONS = (
     "Tools for working on the files of one folder. Paths may be relative to it. Read a file before changing it. "

@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from toolwright.models.registry import ResolvedModel
 from toolwright.permissions import Place, RuleSet
-from toolwright.runtime.asking import Asking
 from toolwright.runtime.gate import Changing, Gate, no_judge
 from toolwright.runtime.ground import Ground, keep_update, settings_rules
 from toolwright.runtime.judging import ModelJudge, small_model
-from toolwright.runtime.ledger import Ledger
-from toolwright.runtime.machine_files import MACHINE_FILES
 from toolwright.runtime.model_choice import chosen_model, retry_policy
-from toolwright.runtime.session import LocalSession
 from toolwright.runtime.turn import prompt_text
-from toolwright.settings import SourcedRule
 from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
-from toolwright.workspace import Workspace
+
+if TYPE_CHECKING:
+    from toolwright.models.registry import ResolvedModel
+    from toolwright.runtime.asking import Asking
+    from toolwright.runtime.ledger import Ledger
+    from toolwright.runtime.session import LocalSession
+    from toolwright.settings import SourcedRule
+    from toolwright.workspace import Workspace
 
 BYPASS_FLAG = "allow-dangerously-skip-permissions"
 
@@ -64,6 +66,8 @@ def judge_of(ground: Ground, session: LocalSession, ledger: Ledger, *, session_i
 
 
 def place_of(ground: Ground, workspace: Workspace) -> Place:
+    from toolwright.runtime.machine_files import MACHINE_FILES  # for calls that are judged
+
     return Place(workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES, own_folders(ground.where.config))
 
 

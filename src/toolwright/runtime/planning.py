@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from toolwright.types import PermissionMode
+if TYPE_CHECKING:
+    from toolwright.types import PermissionMode
 
 BEGINS = (
     "[Plan mode is on: only look. Calls that change anything are not run unless the person says so. "

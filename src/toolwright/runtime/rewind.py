@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from toolwright.stamps import new_uuid
 from toolwright.tools.patches import structured_patch
 from toolwright.types import ControlError
-from toolwright.workspace import Workspace
 from toolwright.workspace.errors import UnknownPoint
 
 if TYPE_CHECKING:
+    from toolwright.workspace import Workspace
     from toolwright.workspace.rewinding import Rewound
 
 HINT = (

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from toolwright.permissions import Place, RuleSet
 from toolwright.permissions.patterns import split_anchor
-from toolwright.permissions.rules import Rule
 from toolwright.sessions import config_dir
 from toolwright.settings import SandboxConfig, sandbox_of
 from toolwright.settings.sandbox import SandboxLimits, merge_sandbox
 from toolwright.types import ClaudeAgentOptions, OptionsError
 
 if TYPE_CHECKING:  # the sandbox is loaded only for sessions that have one
+    from toolwright.permissions import Place, RuleSet
+    from toolwright.permissions.rules import Rule
     from toolwright.workspace import Workspace
     from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.egress.domains import Ask

@@ -6,19 +6,17 @@ Knows the control protocol, not what carries it: `read` yields the frames of the
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from toolwright.concurrency import Channel, ChannelClosed
-from toolwright.mcp.base import ToolServer
 from toolwright.mcp.rpc import RpcToolServer
 from toolwright.protocol.control import ControlPeer, session_ids
 from toolwright.protocol.frames import Frame
 from toolwright.runtime.assemble import open_session
 from toolwright.runtime.ending import failed_to_start
 from toolwright.runtime.seams import Host
-from toolwright.runtime.session import LocalSession
 from toolwright.types import (
     ClaudeAgentOptions,
     ClaudeSDKError,
@@ -32,6 +30,10 @@ from toolwright.types import (
     ResultError,
     ToolPermissionContext,
 )
+
+if TYPE_CHECKING:
+    from toolwright.mcp.base import ToolServer
+    from toolwright.runtime.session import LocalSession
 
 Write = Callable[[Frame], Awaitable[None]]
 

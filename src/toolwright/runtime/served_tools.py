@@ -14,7 +14,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.annotations import RESULT_SIZE_META
-from toolwright.mcp.base import ServedTool, ToolServer
 from toolwright.mcp.external import ExternalServer
 from toolwright.runtime.kept_results import keep_binaries, keep_large
 from toolwright.runtime.served_results import tool_output
@@ -22,6 +21,7 @@ from toolwright.tools.base import Effects, InvalidInput, ToolContext, ToolOutput
 from toolwright.types import OptionsError
 
 if TYPE_CHECKING:
+    from toolwright.mcp.base import ServedTool, ToolServer
     from toolwright.workspace import Workspace
 
 PREFIX = "mcp__"

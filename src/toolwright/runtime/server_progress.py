@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.listing import presentable
-from toolwright.protocol.frames import Frame
 from toolwright.runtime.served_tools import tool_name
 from toolwright.stamps import new_uuid
 
 if TYPE_CHECKING:
+    from toolwright.protocol.frames import Frame
     from toolwright.runtime.session import LocalSession
 
 SECONDS_BETWEEN = 1.0

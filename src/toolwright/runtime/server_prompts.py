@@ -10,15 +10,15 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.listing import presentable
-from toolwright.mcp.prompts import ServedPrompt
 from toolwright.mcp.rpc import ToolServerError
 from toolwright.runtime.kept_results import keep_large
 from toolwright.runtime.served_results import tool_output
 from toolwright.runtime.served_tools import PREFIX, tool_name
 
 if TYPE_CHECKING:
+    from toolwright.mcp.external import ExternalServer
+    from toolwright.mcp.prompts import ServedPrompt
     from toolwright.runtime.toolbox import Connection
     from toolwright.workspace import Workspace
 

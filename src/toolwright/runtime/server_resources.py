@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from toolwright.mcp.client import McpClient, ServerRefused
-from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.links import NeedsAuthorization
 from toolwright.mcp.listing import presentable
 from toolwright.mcp.rpc import INVALID_PARAMS, ToolServerError
 from toolwright.tools.base import Tool, ToolFailure
 
 if TYPE_CHECKING:
+    from toolwright.mcp.external import ExternalServer
     from toolwright.runtime.toolbox import Connection
     from toolwright.tools.mcp_resources import Content, Resource
 

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from toolwright.concurrency import Channel, OwnedTask, spawn
-from toolwright.mcp.external import ExternalServer
-from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
-from toolwright.protocol.frames import Frame
 from toolwright.runtime import controls, greeting
-from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.turn import Prompt, Turn
 from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeSDKError, CLIConnectionError
+
+if TYPE_CHECKING:
+    from toolwright.mcp.external import ExternalServer
+    from toolwright.models.registry import ResolvedModel
+    from toolwright.protocol.frames import Frame
+    from toolwright.runtime.background import BackgroundTasks
 
 CLOSE_SECONDS = 10.0
 """How long closing waits for each: a turn that does not react to being cancelled, hooks, giving everything back."""

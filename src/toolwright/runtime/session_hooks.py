@@ -6,12 +6,14 @@ What hooks want the person to see (`systemMessage`) goes out as a frame; what th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright.hooks import HookOutcome, HookRunner, Scene, ToolCall, inputs
 from toolwright.protocol import frames
-from toolwright.tools.base import Tool, ToolOutput
-from toolwright.types import PermissionUpdate
+
+if TYPE_CHECKING:
+    from toolwright.tools.base import Tool, ToolOutput
+    from toolwright.types import PermissionUpdate
 
 
 class SessionHooks:

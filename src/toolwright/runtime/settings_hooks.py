@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from toolwright.hooks import Background, Hook
 from toolwright.hooks.commands import CommandEnd, RunCommand
 from toolwright.hooks.configured import Applies, Means, configured_hooks
 from toolwright.hooks.events import SESSION_END_SECONDS
@@ -19,13 +18,16 @@ from toolwright.models.base import ModelError
 from toolwright.models.http import Answer, Lease, Route, Timeouts, header
 from toolwright.permissions import Call, Place, RuleSet, decide
 from toolwright.runtime.gate import understood
-from toolwright.runtime.hook_news import HookNews
-from toolwright.runtime.toolbox import Toolbox
-from toolwright.settings import Settings
 from toolwright.tools.base import InvalidInput, Tool
 from toolwright.tools.registry import canonical_name
 from toolwright.types import OptionsError
-from toolwright.workspace import Workspace
+
+if TYPE_CHECKING:
+    from toolwright.hooks import Background, Hook
+    from toolwright.runtime.hook_news import HookNews
+    from toolwright.runtime.toolbox import Toolbox
+    from toolwright.settings import Settings
+    from toolwright.workspace import Workspace
 
 MOST_BODY_BYTES = 1 << 20
 LONGEST_SILENCE = 600.0

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright.permissions import made_visible
 from toolwright.runtime.network_access import NETWORK_ACCESS
-from toolwright.tools.base import Tool
+
+if TYPE_CHECKING:
+    from toolwright.tools.base import Tool
 
 LONGEST_GAP = 40
 """More blanks than this in a row are counted instead of shown: indentation stays, a tail cannot be pushed out of sight."""

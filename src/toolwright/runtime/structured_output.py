@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright.tools.base import Effects, InvalidInput, ToolContext, ToolOutput
 from toolwright.types import OptionsError
-from toolwright.workspace import Workspace
+
+if TYPE_CHECKING:
+    from toolwright.workspace import Workspace
 
 MAX_ATTEMPTS = 5
 

@@ -11,19 +11,21 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from os.path import join, normpath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from toolwright.hooks import HookOutcome
 from toolwright.permissions import Call
-from toolwright.runtime.gate import Gate, Verdict
-from toolwright.runtime.session_hooks import SessionHooks
-from toolwright.runtime.toolbox import Toolbox
 from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, no_earlier_result, nothing_hidden
 from toolwright.tools.registry import OF_THE_SESSION, canonical_name
 from toolwright.tools.standing import Standing
-from toolwright.workspace import Workspace
+
+if TYPE_CHECKING:
+    from toolwright.hooks import HookOutcome
+    from toolwright.runtime.gate import Gate, Verdict
+    from toolwright.runtime.session_hooks import SessionHooks
+    from toolwright.runtime.toolbox import Toolbox
+    from toolwright.workspace import Workspace
 
 MAX_CONCURRENT_READS = 10
 FILE_FIELDS = ("file_path", "notebook_path")

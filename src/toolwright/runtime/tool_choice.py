@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.server import InProcessServer
 from toolwright.runtime.served_tools import ServedToolAdapter
 from toolwright.runtime.structured_output import StructuredOutput
-from toolwright.tools.base import Tool
 from toolwright.tools.registry import builtin_tools, canonical_name, tools_with_a_person
 from toolwright.types import ClaudeAgentOptions, OptionsError
+
+if TYPE_CHECKING:
+    from toolwright.tools.base import Tool
 
 
 def chosen_builtins(options: ClaudeAgentOptions, *, can_ask: bool) -> tuple[Tool, ...]:

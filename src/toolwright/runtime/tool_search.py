@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -17,10 +17,12 @@ import msgspec
 
 from toolwright.mcp.external import ExternalServer
 from toolwright.runtime.served_tools import ServedToolAdapter
-from toolwright.tools.base import Tool
 from toolwright.tools.tool_index import Entry, ToolIndex, parameter_words
 from toolwright.tools.tool_search import Found, ToolSearch
 from toolwright.types import OptionsError
+
+if TYPE_CHECKING:
+    from toolwright.tools.base import Tool
 
 VARIABLE = "ENABLE_TOOL_SEARCH"
 ALWAYS = "anthropic/alwaysLoad"

@@ -17,8 +17,6 @@ from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.links import Link, LinkError
 from toolwright.mcp.questions import Answering, Ask
 from toolwright.runtime.toolbox import SETTLE_SECONDS
-from toolwright.settings import Settings
-from toolwright.settings.values import ServerConfig as WrittenServer
 from toolwright.types import (
     CanUseTool,
     ClaudeAgentOptions,
@@ -29,6 +27,8 @@ from toolwright.types import (
 )
 
 if TYPE_CHECKING:
+    from toolwright.settings import Settings
+    from toolwright.settings.values import ServerConfig as WrittenServer
     from toolwright.workspace.children import Account
 
 ELICITATION = "McpElicitation"

@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from toolwright.mcp.base import ServedTool, ToolServer
 from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.rpc import RpcToolServer, ToolServerError
 from toolwright.mcp.server import InProcessServer
 from toolwright.models.base import ToolSpec
 from toolwright.runtime.served_tools import adapt_tools, check_prefixes
 from toolwright.runtime.server_resources import ServerResources, has_resources, resource_tools
-from toolwright.runtime.tool_search import WaitingTools
-from toolwright.tools.base import Tool
 from toolwright.types import ControlError
+
+if TYPE_CHECKING:
+    from toolwright.mcp.base import ServedTool, ToolServer
+    from toolwright.runtime.tool_search import WaitingTools
+    from toolwright.tools.base import Tool
 
 SETTLE_SECONDS = 5.0
 """How long the first turn waits for external servers that are still connecting."""

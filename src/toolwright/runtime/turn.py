@@ -10,13 +10,12 @@ from __future__ import annotations
 import time
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from toolwright.models.assembler import MessageAssembler
 from toolwright.models.base import ModelError, Retry
-from toolwright.models.registry import ResolvedModel
 from toolwright.protocol import frames
 from toolwright.runtime import notices
 from toolwright.runtime.conversation import Conversation, text_block
@@ -27,6 +26,9 @@ from toolwright.runtime.tool_calls import Outcome, ToolCall
 from toolwright.sessions import JournalError
 from toolwright.stamps import new_uuid
 from toolwright.tools.base import ToolOutput
+
+if TYPE_CHECKING:
+    from toolwright.models.registry import ResolvedModel
 
 FALLBACK_KINDS = frozenset({"overloaded", "model_not_found", "server_error", "rate_limit", "connection", "timeout"})
 CONTINUE = "Your answer was cut off by the output limit. Go on exactly where it ended."
