@@ -32,12 +32,13 @@ unit: $(VENV)/.dev
 interop: $(INTEROP)/.peers
 	$(INTEROP)/bin/pytest -q --strict-markers --import-mode=importlib -o addopts= tests/interop
 
-bench: $(VENV)/.package
+bench: $(VENV)/.dev # the mcp package is measured beside ours
 	$(VENV)/bin/python benchmarks/run.py
 	$(VENV)/bin/python benchmarks/tools.py
 	$(VENV)/bin/python benchmarks/shells.py
 	$(VENV)/bin/python benchmarks/permissions.py
 	$(VENV)/bin/python benchmarks/tool_search.py
+	$(VENV)/bin/python benchmarks/tool_servers.py
 
 clean:
 	rm -rf $(VENV) $(INTEROP) .npm-peers benchmarks/.venvs build dist

@@ -94,8 +94,8 @@ async def bare_client(folder: str, times: int) -> float:
 
 
 async def connecting(folder: str, count: int) -> float:
-    """Seconds until all are connected; each needs half a second to start."""
-    servers = [server(folder, which, 0.5) for which in range(count)]
+    """Seconds until all are connected; each waits two seconds before it answers, beside the work of starting it."""
+    servers = [server(folder, which, 2.0) for which in range(count)]
     begun = time.perf_counter()
     async with anyio.create_task_group() as group:
         for each in servers:

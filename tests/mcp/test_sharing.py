@@ -1,6 +1,7 @@
 """One process for all who name the same server: who shares, who does not, and that nobody hears what is another's."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.questions import Answering
 
 pytestmark = pytest.mark.anyio
+
+MARK = "TOOLWRIGHT_TEST_MARK"
 
 
 def made(
@@ -32,8 +35,18 @@ async def closed(*servers: ExternalServer) -> None:
         await server.aclose()
 
 
+def processes_with(variable: str) -> set[int]:
+    """All processes of this machine that were started with `NAME=value` in their environment."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if variable.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.add(int(folder.name))
+    return found
+
+
 async def test_fifty_sessions_with_ten_servers_are_ten_processes(tmp_path: Path) -> None:
-    servers = [[made(tmp_path, env={"WHICH": str(which)}) for which in range(10)] for _ in range(50)]
+    servers = [[made(tmp_path, env={"WHICH": str(which), MARK: str(tmp_path)}) for which in range(10)] for _ in range(50)]
     pids: set[int] = set()
 
     async def use(session: list[ExternalServer]) -> None:
@@ -45,6 +58,7 @@ async def test_fifty_sessions_with_ten_servers_are_ten_processes(tmp_path: Path)
             for session in servers:
                 group.start_soon(use, session)
     assert len(pids) == 10
+    assert processes_with(f"{MARK}={tmp_path}") == pids, "there are no others that nobody talks to"
     for session in servers[1:]:
         await closed(*session)
     assert all(is_alive(pid) for pid in pids), "the last session still holds them"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -307,6 +308,42 @@ async def test_closing_while_connecting_leaves_no_process(tmp_path: Path) -> Non
         server.start()
         await eventually(lambda: marker.exists() and bool(marker.read_text()))
     assert not is_alive(int(marker.read_text()))
+
+
+KILLED = """
+import sys
+import anyio
+from toolwright.mcp.configs import parse_config
+from toolwright.mcp.connections import Surroundings, external_server
+
+async def main():
+    around = Surroundings(sys.argv[1], {}, lambda: {}, lambda: ())
+    server = external_server(parse_config("deaf", {"command": sys.executable, "args": ["-c", sys.argv[3]]}), around)
+    server.start()
+    await anyio.sleep_forever()
+
+anyio.run(main, backend=sys.argv[2])
+"""
+DEAF = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+open({path!r}, "w").write(f"{{os.getpid()}} {{child.pid}}\\n")
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.skipif(sys.platform != "linux", reason="the mark by which processes are found is Linux's")
+async def test_a_server_that_does_not_care_ends_when_the_runtime_is_killed(tmp_path: Path, anyio_backend_name: str) -> None:
+    noted = tmp_path / "pids"
+    program = [sys.executable, "-c", KILLED, str(tmp_path), anyio_backend_name, DEAF.format(path=str(noted))]
+    with subprocess.Popen(program) as process:
+        try:
+            await eventually(lambda: noted.exists() and noted.read_text().endswith("\n"))
+        finally:
+            process.kill()
+    pids = [int(pid) for pid in noted.read_text().split()]
+    await eventually(lambda: not any(is_alive(pid) for pid in pids))
 
 
 async def test_a_server_may_not_ask_a_person_without_end(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ class StdioProcess:
         from toolwright.workspace.limits import inline
         from toolwright.workspace.trees import Mark
 
-        self._mark = Mark(int.from_bytes(os.urandom(5), "big") | 1 << 39)
+        self._mark = Mark.new_session()
         self._child = await inline(self._start)
         self._reader = spawn(self._listen, name=f"mcp server {self._launch.command}")
 
@@ -149,7 +149,21 @@ class StdioProcess:
         os.set_blocking(ours, False)
         self._stdin = ours
         self._put_mark(child.pid)
+        self._have_it_watched()
         return child
+
+    def _have_it_watched(self) -> None:
+        """When we are killed the server sees its input end; one that does not care is ended by the guardian."""
+        from toolwright.workspace import guardian
+        from toolwright.workspace.errors import WorkspaceError
+        from toolwright.workspace.shells import shell_path
+
+        with suppress(OSError, WorkspaceError):  # no bash, no process to be had: then the end of its input has to do
+            guardian.watch(self._mark_session, shell=shell_path(), patiently=True)
+
+    @property
+    def _mark_session(self) -> int:
+        return 0 if self._mark is None else self._mark.session
 
     def _put_mark(self, pid: int) -> None:
         if sys.platform == "linux" and self._mark is not None:
@@ -251,6 +265,7 @@ class StdioProcess:
             os.close(descriptor)
 
     async def _clean_up(self, child: ChildProcess) -> None:
+        from toolwright.workspace import guardian
         from toolwright.workspace.trees import end_tree
 
         exited, mark = child.exited, self._mark
@@ -258,6 +273,7 @@ class StdioProcess:
             if mark is not None:
                 await end_tree(mark, child.pid)
         finally:
+            guardian.release(self._mark_session)
             child.close()
             self._close_input()
             self._reason = self._reason or self._how_it_ended(child, exited)

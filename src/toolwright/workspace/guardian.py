@@ -1,9 +1,9 @@
 """A small process that outlives this one for a moment: when we are killed, it ends the commands we had in the background.
 
-One for the whole process, and only while there are background commands. It holds the reading end of a pipe whose writing end
-only we hold, and is told the marks of sessions over it. When the pipe ends without a word, we are gone: it kills what carries
-those marks. A process that somebody forked from us without running a program keeps the pipe open; then the sweep of the
-next session (`leftovers`) does it. Only on Linux: elsewhere there is no mark to go by.
+One for the whole process, and only while there are background commands or tool servers. It holds the reading end of a pipe
+whose writing end only we hold, and is told the marks of sessions over it. When the pipe ends without a word, we are gone: it
+kills what carries those marks. A process that somebody forked from us without running a program keeps the pipe open; then
+the sweep of the next session (`leftovers`) does it, for commands. Only on Linux: elsewhere there is no mark to go by.
 """
 
 from __future__ import annotations
@@ -18,15 +18,21 @@ from toolwright.workspace.trees import CALL_BITS
 
 # grep, because bash reads files of /proc byte by byte.
 _SCRIPT = """
-while read -r mark; do marks+=" $mark"; done
-for round in {1..50}; do
-  found=
-  while IFS=' /:' read -r _ _ pid _ _ _ _ soft _; do
-    [[ $soft != *[!0-9]* && "$marks " == *" $((soft >> %d)) "* ]] && kill -KILL "$pid" && found=1
-  done < <(grep -Hs '^Max file locks' /proc/[0-9]*/limits)
-  [[ $found ]] || exit
-done
+while read -r mark late; do if [[ $late ]]; then later+=" $mark"; else marks+=" $mark"; fi; done
+end() {
+  for round in {1..50}; do
+    found=
+    while IFS=' /:' read -r _ _ pid _ _ _ _ soft _; do
+      [[ $soft != *[!0-9]* && "$1 " == *" $((soft >> %d)) "* ]] && kill -KILL "$pid" && found=1
+    done < <(grep -Hs '^Max file locks' /proc/[0-9]*/limits)
+    [[ $found ]] || return
+  done
+}
+[[ $marks ]] && end "$marks"
+[[ $later ]] && sleep %d && end "$later"
 """
+PATIENCE = 2
+"""Seconds for who is told by other means that we are gone, and may end by itself."""
 _LINUX: bool = sys.platform == "linux"
 
 
@@ -41,9 +47,10 @@ class _Guardian:
 _guardian: _Guardian | None = None
 
 
-def watch(session: int, *, shell: str) -> None:
+def watch(session: int, *, shell: str, patiently: bool = False) -> None:
     """From now on, what carries the mark of `session` ends with us, whatever ends us. May be called more than once.
 
+    With `patiently` it is given a moment to end by itself.
     `shell` is the bash to run. Raises OSError if there is no process or descriptor to be had.
     """
     global _guardian
@@ -54,7 +61,7 @@ def watch(session: int, *, shell: str) -> None:
     if session not in _guardian.sessions:
         _guardian.sessions.add(session)
         with suppress(BrokenPipeError):  # somebody killed it: the next session's sweep has to do
-            os.write(_guardian.pipe, b"%d\n" % session)
+            os.write(_guardian.pipe, b"%d%s\n" % (session, b" late" if patiently else b""))
 
 
 def release(session: int) -> None:
@@ -74,7 +81,7 @@ def _begin(shell: str) -> _Guardian:
     theirs, ours = os.pipe()
     try:
         process = subprocess.Popen(
-            (shell, "--noprofile", "--norc", "-c", _SCRIPT % CALL_BITS, "toolwright-guardian"),
+            (shell, "--noprofile", "--norc", "-c", _SCRIPT % (CALL_BITS, PATIENCE), "toolwright-guardian"),
             cwd="/",
             env={"PATH": "/usr/bin:/bin"},
             stdin=theirs,
