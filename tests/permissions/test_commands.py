@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Unpack
 
 import pytest
@@ -275,6 +277,8 @@ def test_an_unknown_word_is_no_doubt_where_the_rule_could_not_mean_it() -> None:
         ("vim:*", "vim -c x", "ask"),
         ("bash -c:*", "bash -c x", "ask"),
         ("sh scripts/x.sh:*", "sh scripts/x.sh a", "allow"),
+        ("ssh h:*", "ssh h ls", "allow"),
+        *(("ssh h:*", f"ssh h {option} x", "ask") for option in ("-o", "-F", "-E", "-R", "-L", "-D", "-W")),
     ],
 )
 def test_a_star_covers_the_ordinary_use_of_a_program(rule: str, command: str, expected: str) -> None:
@@ -287,3 +291,40 @@ def test_a_star_covers_the_ordinary_use_of_a_program(rule: str, command: str, ex
 
 def test_hostile_patterns_and_commands_cost_little() -> None:
     assert verdict("env " + "a " * 4000, deny=["Bash(*a*a*a*a*a*a*a*a*a*b)"], allow=["Bash"]) == "allow"
+
+
+JUDGED = json.loads((Path(__file__).parent / "data" / "judged_commands.json").read_text())
+
+
+@pytest.mark.parametrize("command", JUDGED["beyond_a_star"])
+def test_a_star_behind_a_program_does_not_cover_what_makes_it_another(command: str) -> None:
+    assert verdict(command, allow=[f"Bash({command.split()[0]}:*)"]) == "ask"
+
+
+@pytest.mark.parametrize("command", JUDGED["within_a_star"])
+def test_a_star_behind_a_program_covers_its_everyday_use(command: str) -> None:
+    assert verdict(command, allow=[f"Bash({command.split()[0]}:*)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "/usr/bin/timeout 5 rm x",
+            "/usr/bin/nice -10 rm x",
+            "nice --adjustment=5 rm x",
+            "nice -n5 rm x",
+            "/bin/bash -c 'rm x'",
+        ),
+        *("if rm x; then", "while rm x", "{ rm x", "! rm x ("),
+    ],
+)
+def test_wrappers_by_their_path_and_half_a_command_hide_nothing_from_a_deny_rule(command: str) -> None:
+    assert verdict(command, deny=["Bash(rm:*)"], allow=["Bash"]) == "deny"
+
+
+def test_a_shell_with_a_script_is_no_doubt_but_one_without_is() -> None:
+    call = bash("bash scripts/x.sh")
+    assert judge(call, "bypassPermissions", deny=["Bash(rm:*)"]).behavior == "allow"
+    for command in ("bash", "cat x | bash", "cat x | sh -s", "bash $X", 'bash -c "$X"'):
+        assert judge(bash(command), "bypassPermissions", deny=["Bash(rm:*)"]).behavior == "ask"

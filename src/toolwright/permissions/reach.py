@@ -49,10 +49,12 @@ def reaching(part: Part) -> Word | None:
         return part.words[1] if len(part.words) > 1 else part.words[0]
     name = "python3" if _PYTHON.fullmatch(name) else name
     rest = part.words[1:]
-    if name in _INLINE_CODE:
-        return _inline(part, _INLINE_CODE[name])
+    if name in _INLINE_CODE and (found := _inline(part, _INLINE_CODE[name])) is not None:
+        return found
     if name in _OPTIONS:
         return next((word for word in rest if _matches(word, _OPTIONS[name])), None)
+    if name == "deno":
+        return next((word for word in rest[:1] if word.may_be_option or word.text in ("eval", "repl")), None)
     if name in ("npm", "pnpm", "yarn", "bun"):
         return _own_options(rest)
     return git_commands.reaching(part.words) if name == "git" else None
