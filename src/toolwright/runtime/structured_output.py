@@ -55,9 +55,15 @@ def compile_schema(schema: dict[str, Any]) -> Any:
     if schema.get("type") != "object":
         raise OptionsError(f"output_format: the schema's top must have type 'object', not {schema.get('type')!r}")
     try:
-        return jsonschema_rs.validator_for(schema)
+        return jsonschema_rs.validator_for(
+            schema, retriever=_refuse_to_retrieve
+        )  # by itself it would fetch addresses and files
     except (ValueError, jsonschema_rs.ValidationError) as error:
         raise OptionsError(f"output_format: not a valid JSON Schema: {error}") from None
+
+
+def _refuse_to_retrieve(uri: str) -> Any:
+    raise ValueError(f"it refers to another document ({uri}); put that under $defs instead")
 
 
 def describe(error: Any) -> str:

@@ -18,7 +18,9 @@ FILES = frozenset(
     .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin .zlogout
     .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish""".split()  # noqa: SIM905
 )
-MEMORY_FILES = frozenset({"claude.md", "claude.local.md", "agents.md", "gemini.md"})
+MEMORY_FILES = frozenset(
+    """claude.md claude.local.md agents.md gemini.md copilot-instructions.md .cursorrules .windsurfrules .clinerules""".split()  # noqa: SIM905
+)
 """What agents are told at the start of every session, in small letters: whoever writes one speaks to all of them."""
 
 FILES_BEGINNING = (".yarnrc", ".pnp.", ".bazel", "lefthook.")
