@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from support_settings import Place
-from toolwright.settings import sandbox_of
 from toolwright.settings.places import LARGEST
+from toolwright.settings.schema import sandbox_of
 from toolwright.types import OptionsError
 
 

@@ -12,8 +12,8 @@ import anyio.to_thread
 
 from toolwright.permissions.patterns import split_anchor
 from toolwright.sessions import config_dir
-from toolwright.settings import SandboxConfig, sandbox_of
-from toolwright.settings.sandbox import SandboxLimits, merge_sandbox
+from toolwright.settings.sandbox import SandboxConfig, SandboxLimits, merge_sandbox
+from toolwright.settings.schema import sandbox_of
 from toolwright.types import ClaudeAgentOptions, OptionsError
 
 if TYPE_CHECKING:  # the sandbox is loaded only for sessions that have one

@@ -7,7 +7,7 @@
     values     the typed values
     merging    precedence, and what an untrusted folder may say
     trust      who has trusted which folder
-    load       all of it together
+    together   several documents as one; load: all that a session starts with
     writing    a person's answers into the right file; edits: as little of its text as can be
     memory     CLAUDE.md and AGENTS.md
 
@@ -16,8 +16,6 @@ Nothing here runs what settings name, and nothing is read again while a session 
 
 from toolwright.settings.load import SOURCES, Loaded, load
 from toolwright.settings.places import Whereabouts
-from toolwright.settings.sandbox import SandboxConfig
-from toolwright.settings.schema import sandbox_of
 from toolwright.settings.values import HookConfig, Origin, ServerConfig, Settings, SourcedRule
 
 __all__ = [
@@ -25,8 +23,6 @@ __all__ = [
     "Loaded",
     "load",
     "Whereabouts",
-    "SandboxConfig",
-    "sandbox_of",
     "HookConfig",
     "Origin",
     "ServerConfig",

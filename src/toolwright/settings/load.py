@@ -6,9 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from toolwright.settings.merging import merge, tighten
-from toolwright.settings.places import SERVERS, Whereabouts, read_text
-from toolwright.settings.schema import parse_servers, parse_settings
+from toolwright.settings.places import Whereabouts, read_text
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 from toolwright.settings.values import OF_THE_FOLDER, PRECEDENCE, Origin, Settings
 from toolwright.types import OptionsError
@@ -38,6 +36,8 @@ def load(
 
     if not files and not inline:
         return Loaded(NOTHING, is_trusted)
+    from toolwright.settings.together import together  # how settings are read: for sessions that have some
+
     texts = sorted([*files, *([_inline(inline, where.cwd)] if inline else ())], key=_rank)
     return Loaded(together(texts, trusted=not of_folder or is_trusted()), is_trusted)
 
@@ -57,29 +57,3 @@ def _inline(given: str, cwd: str) -> tuple[Origin, str]:
     if text is None:
         raise OptionsError(f"settings: cannot read {given!r}: there is no such file (it is neither a path nor JSON)"[:500])
     return Origin("inline", path, base=os.path.realpath(os.path.dirname(path))), text
-
-
-def together(texts: Sequence[tuple[Origin, str]], *, trusted: bool) -> Settings:
-    """What these files say, the highest first."""
-    if trusted:
-        return merge([_parse(origin, text) for origin, text in texts])
-    own = merge([parse_settings(text, origin) for origin, text in texts if origin.scope not in OF_THE_FOLDER])
-    for origin, text in texts:
-        if origin.scope in OF_THE_FOLDER:
-            own = tighten(own, _untrusted(origin, text), origin)
-    return own
-
-
-def is_server_file(origin: Origin) -> bool:
-    return os.path.basename(origin.path) == SERVERS and origin.scope == "project"
-
-
-def _parse(origin: Origin, text: str) -> Settings:
-    if not is_server_file(origin):
-        return parse_settings(text, origin)
-    return Settings(mcp_servers=parse_servers(text, origin), said=frozenset({"mcpServers"}))
-
-
-def _untrusted(origin: Origin, text: str) -> Settings:
-    """Servers of an untrusted folder are not even looked at: nothing there can forbid anything."""
-    return Settings(said=frozenset({"mcpServers"})) if is_server_file(origin) else parse_settings(text, origin)

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from toolwright.settings import edits
 from toolwright.settings.document import NotJson
-from toolwright.settings.load import together
 from toolwright.settings.places import SERVERS, Whereabouts, read_text
 from toolwright.settings.replacing import LockedFolder, locked_folder
 from toolwright.settings.schema import parse_servers
+from toolwright.settings.together import together
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 from toolwright.settings.values import Origin, ServerConfig
 from toolwright.settings.writing import NEW, Target, target_of

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from toolwright.settings.sandbox import SandboxConfig
-from toolwright.types import PermissionBehavior
+if TYPE_CHECKING:
+    from toolwright.settings.sandbox import SandboxConfig
+    from toolwright.types import PermissionBehavior
 
 Scope = Literal["managed", "inline", "local", "project", "user"]
 PRECEDENCE: tuple[Scope, ...] = ("managed", "inline", "local", "project", "user")
