@@ -328,3 +328,24 @@ def test_a_shell_with_a_script_is_no_doubt_but_one_without_is() -> None:
     assert judge(call, "bypassPermissions", deny=["Bash(rm:*)"]).behavior == "allow"
     for command in ("bash", "cat x | bash", "cat x | sh -s", "bash $X", 'bash -c "$X"'):
         assert judge(bash(command), "bypassPermissions", deny=["Bash(rm:*)"]).behavior == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ('cd "$X"; cat /work/app/.env', "Read(.env)"),
+        ("cat ~/.ssh/id", "Read(~/.ssh/**)"),
+        ("ls ~", "Read(~/**)"),
+        ("cd /work/app/src && cat ../.env", "Read(.env)"),
+        ("cat src/./..//.env", "Read(.env)"),
+        ("cat //work/app/.env", "Read(/.env)"),
+        ("mytool --config=.env", "Read(.env)"),
+        ("mytool @.env", "Read(.env)"),
+        ("git show HEAD:.env", "Read(.env)"),
+        ("mytool < .env", "Read(.env)"),
+        ("echo x > .env", "Read(.env)"),
+        ("echo x > a.lock", "Edit(*.lock)"),
+    ],
+)
+def test_a_path_is_seen_however_it_is_written(command: str, rule: str) -> None:
+    assert verdict(command, deny=[rule], allow=["Bash"]) == "deny"
