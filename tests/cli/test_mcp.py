@@ -10,41 +10,57 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from support_cli import bare_environment, command
 from support_mcp import SERVER
+from toolwright.cli.main import main
 
 PROGRAM = [sys.executable, "-m", "toolwright.cli", "mcp", "serve"]
 
 
 @pytest.fixture
-def person(tmp_path: Path) -> Person:
-    return Person(tmp_path)
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Person:
+    return Person(tmp_path, monkeypatch, capfd)
+
+
+class Done(NamedTuple):
+    """What became of a command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 class Person:
-    """Somebody with a home and a folder to work in."""
+    """Somebody with a home and a folder to work in. What they type runs here: a process for each line would take long."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[str]) -> None:
         self.work, self.config = folder / "work", folder / "config"
         self.work.mkdir()
         self.env = {"HOME": str(folder), "CLAUDE_CONFIG_DIR": str(self.config)}
+        self._captured = captured
+        for name in os.environ.keys() - bare_environment().keys():
+            patch.delenv(name)
+        for name, value in self.env.items():
+            patch.setenv(name, value)
+        patch.chdir(self.work)
 
-    def types(self, *arguments: str) -> Any:
-        return command("mcp", *arguments, env=self.env, cwd=self.work)
+    def types(self, *arguments: str) -> Done:
+        self._captured.readouterr()
+        return Done(main(["mcp", *arguments]), *self._captured.readouterr())
 
     def sees(self, *arguments: str) -> str:
         done = self.types(*arguments)
-        assert done.returncode == 0, done.stderr.decode()
-        return str(done.stdout.decode())
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def hears(self, *arguments: str, code: int = 1) -> str:
         done = self.types(*arguments)
         assert done.returncode == code
-        return str(done.stderr.decode())
+        return done.stderr
 
 
 def test_a_server_is_added_to_the_file_of_its_scope(person: Person) -> None:
@@ -57,7 +73,7 @@ def test_a_server_is_added_to_the_file_of_its_scope(person: Person) -> None:
     assert project["mcpServers"]["two"]["env"] == {"KEY": "${SECRET}="}
     user = json.loads((person.config / "settings.json").read_text())
     assert user["mcpServers"]["three"]["headers"] == {"Authorization": "Bearer ${TOKEN}"}
-    listed = person.sees("list")
+    listed = command("mcp", "list", env=person.env, cwd=person.work).stdout.decode()
     assert [line.split()[:3] for line in listed.splitlines()] == [
         ["one", "local", "stdio"],
         ["two", "project", "stdio"],
@@ -128,7 +144,7 @@ def test_the_test_shows_tools_timing_and_what_is_wrong(person: Person) -> None:
     person.sees("add", "good", "-s", "user", "--", sys.executable, SERVER)
     person.sees("add", "bad", "-s", "user", "--", "no-such-program-anywhere")
     done = person.types("test")
-    shown = done.stdout.decode()
+    shown = done.stdout
     assert done.returncode == 1
     assert re.search(r"✓ good  \d+\.\d\d s · \d+ tools? · ", shown)
     assert re.search(r"✗ bad  failed after \d+\.\d\d s: .*no-such-program-anywhere", shown)
@@ -247,7 +263,8 @@ def test_a_token_that_is_too_short_is_refused(person: Person) -> None:
 
 
 def test_wrong_options_are_told_before_a_client_asks(person: Person) -> None:
-    assert "does not exist" in person.hears("serve", "--cwd", str(person.work / "nowhere"))
+    done = command("mcp", "serve", "--cwd", str(person.work / "nowhere"), env=person.env, cwd=person.work)
+    assert (done.returncode, b"does not exist" in done.stderr) == (1, True)
 
 
 def test_the_help_of_every_command_is_short_enough_to_read(person: Person) -> None:

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("mode", "count", "said"),
     [
-        ("many", 10_000, "more than 10,000 tools; 90,000 were left out"),
         ("endless", 100, "does not end; the first 100 tools were taken"),
         ("circle", 1, "does not end; the first 1 tools were taken"),
     ],
@@ -26,6 +25,14 @@ async def test_a_list_that_is_too_long_is_cut_and_that_is_said(tmp_path: Path, m
         await server.connect()
         assert len(server.tools) == count
         assert said in " ".join(server.notices)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # a hundred thousand are many
+async def test_a_hundred_thousand_tools_are_cut_and_that_is_said(tmp_path: Path) -> None:
+    async with server_for(tmp_path, entry("many")) as server:
+        await server.connect()
+        assert len(server.tools) == 10_000
+        assert "more than 10,000 tools; 90,000 were left out" in " ".join(server.notices)
 
 
 async def test_a_poisoned_description_is_shown_as_it_is(tmp_path: Path) -> None:
