@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolOutput
-from toolwright.tools.editing import Edited, edit_file, shown_change
 from toolwright.tools.write import with_notices, write_notices
 
 if TYPE_CHECKING:
+    from toolwright.tools.editing import Edited
     from toolwright.workspace import Workspace
 
 
@@ -36,6 +36,8 @@ class Edit(BuiltinTool):
         return Effects(writes=workspace.touched_paths(parsed.file_path))
 
     async def perform(self, parsed: EditInput, context: ToolContext) -> ToolOutput:
+        from toolwright.tools.editing import edit_file  # not before something is edited
+
         return _result(parsed, await edit_file(parsed.file_path, [parsed], context.workspace))
 
 
@@ -49,6 +51,8 @@ def _result(parsed: EditInput, edited: Edited) -> ToolOutput:
 
 
 def _structured(parsed: EditInput, edited: Edited) -> dict[str, Any]:
+    from toolwright.tools.editing import shown_change
+
     return {
         "filePath": edited.replaced.after.path,
         "oldString": parsed.old_string,

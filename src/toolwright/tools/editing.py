@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from toolwright.tools.base import ToolFailure
 from toolwright.tools.closest import explain_missing
 from toolwright.tools.matching import Span, find_spans, line_of, replace_spans
+from toolwright.tools.missing import missing_file
 from toolwright.tools.patches import structured_patch
-from toolwright.tools.read import missing_file
 from toolwright.tools.write import shown_text
 from toolwright.workspace import Content, Knowledge, NotRegularFile, Replaced
 from toolwright.workspace.text import UTF8, TextFormat, detect_format

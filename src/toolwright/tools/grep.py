@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
-from toolwright.tools.read import missing_file
+from toolwright.tools.missing import missing_file
 from toolwright.tools.results import Naming, ResultPage, Results, TooMuch, Wanted
 from toolwright.tools.search_output import CountParser, LineParser, NameParser, Parser
 from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, HiddenName, as_glob, below, hidden_name, notices

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolOutput
-from toolwright.tools.editing import Edited, edit_file, shown_change
 from toolwright.tools.write import with_notices, write_notices
 
 if TYPE_CHECKING:
+    from toolwright.tools.editing import Edited
     from toolwright.workspace import Workspace
 
 _MOST_TOLD = 20
@@ -42,6 +42,8 @@ class MultiEdit(BuiltinTool):
         return Effects(writes=workspace.touched_paths(parsed.file_path))
 
     async def perform(self, parsed: MultiEditInput, context: ToolContext) -> ToolOutput:
+        from toolwright.tools.editing import edit_file  # not before something is edited
+
         return _result(parsed, await edit_file(parsed.file_path, parsed.edits, context.workspace))
 
 
@@ -59,6 +61,8 @@ def _result(parsed: MultiEditInput, edited: Edited) -> ToolOutput:
 
 
 def _structured(parsed: MultiEditInput, edited: Edited) -> dict[str, Any]:
+    from toolwright.tools.editing import shown_change
+
     edits = [
         {"oldString": edit.old_string, "newString": edit.new_string, "replaceAll": edit.replace_all} for edit in parsed.edits
     ]

@@ -9,12 +9,11 @@ import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
-from toolwright.tools.notebook_view import show_cells
-from toolwright.tools.notebooks import LARGEST_FILE, TOO_LARGE, Notebook, parse_notebook
-from toolwright.tools.read import missing_file
+from toolwright.tools.missing import missing_file
 from toolwright.workspace import FileTooLarge, NotRegularFile, OpenFile
 
 if TYPE_CHECKING:
+    from toolwright.tools.notebooks import Notebook
     from toolwright.workspace import Workspace
 
 PATH_ALIASES = MappingProxyType({"path": "notebook_path", "file_path": "notebook_path"})
@@ -38,6 +37,9 @@ class NotebookRead(BuiltinTool):
         return Effects(reads=workspace.touched_paths(parsed.notebook_path))
 
     async def perform(self, parsed: NotebookReadInput, context: ToolContext) -> ToolOutput:
+        from toolwright.tools.notebook_view import show_cells  # not before there is a notebook
+        from toolwright.tools.notebooks import LARGEST_FILE, TOO_LARGE, parse_notebook
+
         workspace = context.workspace
 
         def read(file: OpenFile) -> Notebook:

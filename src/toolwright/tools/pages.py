@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from toolwright.tools.portions import LONGEST_LINE
 from toolwright.workspace import FileTooLarge, OpenFile
 from toolwright.workspace.text import TextFormat, decode_text, detect_format
 
-LONGEST_LINE = 2000
 WHOLE_FILE_BYTES = 8 * 1024 * 1024
 COUNTED_BYTES = 64 * 1024 * 1024
 """How much of a huge file is looked through after the window, only to tell its number of lines."""

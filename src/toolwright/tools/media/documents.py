@@ -8,11 +8,11 @@ from typing import Any
 from toolwright.tools.base import ToolFailure, ToolOutput
 from toolwright.tools.media.decoder import EXTRA, Decoded, decode, has_package
 from toolwright.tools.media.images import image_block
+from toolwright.tools.portions import MOST_PAGES_UNASKED
 from toolwright.tools.sights import Whole
 
 LARGEST_FILE = 32 << 20
 MOST_PAGES = 20
-MOST_PAGES_UNASKED = 10
 PAGE_EDGE = 1200
 """Pixels: a printed page stays legible, and costs a model about half of what the largest picture would."""
 MOST_CHARACTERS = 256 * 1024
