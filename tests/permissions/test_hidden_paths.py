@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,22 @@ def test_many_paths_are_judged_like_one(rules: list[str], names: list[str]) -> N
     path = "/" + "/".join(names)
     hidden = hidden_paths(rules=given_rules, place=PLACE)
     assert (hidden is not None and hidden(path)) == (denies_reading(path, rules=given_rules, place=PLACE) is not None)
+
+
+@pytest.mark.parametrize("rule", ["Read(/**)", "Read(./**)", "Read(**)", "Read(/top)", "Read(~/**)", "Read(//ws)", "Read"])
+@pytest.mark.parametrize(
+    "path", ["/ws", "/ws/top", "/xx/top", "/xxxx/top", "/other", "/other/a", "/home", "/home/.ssh", "/", "/wsx"]
+)
+def test_the_ends_of_folders_are_judged_alike(rule: str, path: str) -> None:
+    rules = RuleSet.parse(deny=[rule])
+    hidden = hidden_paths(rules=rules, place=PLACE)
+    assert (hidden is not None and hidden(path)) == (denies_reading(path, rules=rules, place=PLACE) is not None)
+
+
+def test_a_rule_for_all_in_a_folder_is_about_the_folder_too() -> None:
+    hidden = hidden_paths(rules=RuleSet.parse(deny=["Read(//ws/**)"]), place=PLACE)
+    assert hidden is not None
+    assert [hidden(path) for path in ("/ws", "/ws/a", "/wsx", "/xx/ws/a")] == [True, True, False, False]
 
 
 def test_without_rules_about_reading_nothing_has_to_be_asked() -> None:

@@ -127,7 +127,8 @@ async def test_no_address_in_a_text_a_schema_or_a_setting_is_fetched(tmp_path: P
 STRANGERS_FILES = """AGENTS.md GEMINI.md CLAUDE.local.md a/CLAUDE.md .cursor/mcp.json .cursor/rules/a.mdc .gemini/settings.json
     .codex/config.toml .vscode/tasks.json .idea/workspace.xml .mcp.json .git/hooks/pre-commit .husky/pre-commit .envrc .bashrc
     .devcontainer/devcontainer.json .npmrc .pre-commit-config.yaml .cursorrules .windsurfrules .clinerules
-    .github/copilot-instructions.md""".split()  # noqa: SIM905 — a word list
+    .github/copilot-instructions.md .ssh/authorized_keys .aws/config .config/autostart/a.desktop .config/systemd/user/a.service
+    .local/bin/ls""".split()  # noqa: SIM905 — a word list
 
 
 @pytest.mark.parametrize("path", STRANGERS_FILES)

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from unicodedata import normalize
 
-from toolwright.types.protected_names import FILES, FILES_BEGINNING, FOLDERS, MEMORY_FILES, NESTED_FOLDERS, OPEN_FOLDERS
+from toolwright.types.protected_names import (
+    FILES,
+    FILES_BEGINNING,
+    FOLDERS,
+    MEMORY_FILES,
+    NESTED_FOLDERS,
+    OPEN_FOLDERS,
+    PERSONAL_FOLDERS,
+)
 
 from .calls import Place
 
@@ -48,4 +56,5 @@ def _without_open_folders(path: str) -> str:
 
 def _in_protected_folder(path: str) -> bool:
     around = f"/{path}/"
-    return not FOLDERS.isdisjoint(path.split("/")) or any(f"/{folder}/" in around for folder in NESTED_FOLDERS)
+    nested = (*NESTED_FOLDERS, *PERSONAL_FOLDERS)
+    return not FOLDERS.isdisjoint(path.split("/")) or any(f"/{folder}/" in around for folder in nested)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from toolwright.types import PermissionMode
 
 READS_FROM = "<"
+ONLY_LOOKS = "It only looks, inside the working folders."
 WORDS_TRIED = 200
 """So many words of an unknown program are held against the rules that hide paths."""
 
@@ -172,7 +173,10 @@ class CommandJudge:
         found = self._program_covered(part, rules, mode)
         if isinstance(found, Obstacle):
             return found
-        return self._files_covered(part, rules, mode) or found
+        missing = self._files_covered(part, rules, mode)
+        if missing is None and found.reason == ONLY_LOOKS and any(self.paths.of(word, part) for word in _written(part)):
+            return Covered("It only looks, and writes where edits are allowed.", found.rule)
+        return missing or found
 
     def _program_covered(self, part: Part, rules: RuleSet, mode: PermissionMode) -> Covered | Obstacle:
         if not part.words:
@@ -180,7 +184,7 @@ class CommandJudge:
         missing = self._looks(part)
         rule = self._rule_covering(part, rules.index("allow"))
         if missing is None:
-            return Covered("It only looks, inside the working folders.", rule)
+            return Covered(ONLY_LOOKS, rule)
         found = self.effect(part)
         if rule is not None:
             return self._within(part, found, rules, mode) or Covered(f"The rule {rule} allows it.", rule)

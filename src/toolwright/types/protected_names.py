@@ -9,6 +9,17 @@ FOLDERS = frozenset(
     ".git .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex".split()  # noqa: SIM905 — a word list reads better
 )
 NESTED_FOLDERS = (".config/git",)
+PERSONAL_FOLDERS = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".kube",
+    ".config/autostart",
+    ".config/systemd",
+    ".local/bin",
+    "library/launchagents",
+)
+"""What a home folder holds of keys and of programs that start by themselves, in small letters: for sessions that work there."""
 OPEN_FOLDERS = (".claude/worktrees", ".toolwright/worktrees")
 """Folders inside protected ones where work goes on as usual."""
 
