@@ -7,8 +7,8 @@ from typing import Any, Unpack
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support_permissions import PLACE, RuleTexts, bash, judge, read
-from toolwright.permissions import Call, RuleSet, explain, parse_rule
+from support_permissions import KNOWN_FILES, PLACE, RuleTexts, bash, judge, read
+from toolwright.permissions import Call, Place, RuleSet, explain, parse_rule
 
 
 def told(call: Call, **rules: Unpack[RuleTexts]) -> dict[str, Any]:
@@ -70,3 +70,18 @@ def test_the_explained_decision_is_the_decision(command: str, allow: list[str], 
     decision = judge(bash(command), allow=allow, ask=ask, deny=deny)
     found = told(bash(command), allow=allow, ask=ask, deny=deny)
     assert (found["decision"], found["reason"]) == (decision.behavior, decision.reason)
+
+
+def test_rules_that_would_allow_it_as_well_say_so() -> None:
+    by_name = told(bash("npm test"), allow=["Bash", "Bash(npm test)", "Bash(npm:*)", "Read"])
+    assert sorted(entry["said"] for entry in by_name["considered"]) == ["decides", "differs", "matches", "matches"]
+    by_path = told(read("/work/app/src/a"), allow=["Read(src/**)", "Edit(src/**)", "Read(lib/**)"])
+    assert sorted(entry["said"] for entry in by_path["considered"]) == ["decides", "differs", "matches"]
+
+
+def test_the_reason_speaks_of_the_part_that_does_most() -> None:
+    place = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
+    for command in ("test -f a || touch a", "x=1; touch a", "touch a; ls"):
+        assert judge(bash(command), "acceptEdits", place).reason == "Mode acceptEdits allows edits inside the working folders."
+    assert judge(bash("ls | sort > x"), "acceptEdits", place).reason == "It only looks, and writes where edits are allowed."
+    assert judge(bash("ls > /dev/null"), "acceptEdits", place).reason == "It only looks, inside the working folders."

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 READS_FROM = "<"
 ONLY_LOOKS = "It only looks, inside the working folders."
+OPENS = "It sets variables or opens files only."
 WORDS_TRIED = 200
 """So many words of an unknown program are held against the rules that hide paths."""
 
@@ -155,7 +156,7 @@ class CommandJudge:
             if isinstance(covered, Obstacle):
                 return covered
             reasons.append(covered)
-        return max(reasons, key=lambda covered: covered.rule is not None, default=Covered("It does nothing."))
+        return max(reasons, key=_weight, default=Covered("It does nothing."))
 
     def _is_clear(self) -> bool:
         line = self.line
@@ -180,7 +181,7 @@ class CommandJudge:
 
     def _program_covered(self, part: Part, rules: RuleSet, mode: PermissionMode) -> Covered | Obstacle:
         if not part.words:
-            return Covered("It sets variables or opens files only.")
+            return Covered(OPENS)
         missing = self._looks(part)
         rule = self._rule_covering(part, rules.index("allow"))
         if missing is None:
@@ -270,6 +271,11 @@ class CommandJudge:
     def _by_rule(self, word: Word, part: Part, index: PathRules) -> bool:
         found = self.paths.of(word, part)
         return bool(found) and all(index.covering(path, self.place) for path in found or ())
+
+
+def _weight(covered: Covered) -> int:
+    """Of several parts that may run, the one to speak of: by a rule, by a mode, or because it does nothing."""
+    return 2 if covered.rule is not None else int(covered.reason not in (ONLY_LOOKS, OPENS))
 
 
 _DECLARATIONS = frozenset(("export", "local", "declare", "readonly"))
