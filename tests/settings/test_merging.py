@@ -54,6 +54,49 @@ def test_sandbox_lists_merge_and_the_highest_says_the_rest(place: Place) -> None
     )
 
 
+STRICTER_WISHES = {
+    None: {"plan", "dontAsk"},
+    "default": {"plan", "dontAsk"},
+    "acceptEdits": {"default", "plan", "dontAsk"},
+    "auto": {"default", "plan", "dontAsk"},
+    "bypassPermissions": {"default", "acceptEdits", "auto", "plan", "dontAsk"},
+    "plan": set(),
+    "dontAsk": set(),
+}
+"""The mode a person set, and those that an untrusted folder may put in its place: none allows a call that it does not."""
+
+
+@pytest.mark.parametrize("wish", get_args(PermissionMode))
+@pytest.mark.parametrize("mine", STRICTER_WISHES)
+def test_an_untrusted_folder_may_only_choose_a_stricter_mode(mine: str | None, wish: str, place: Place) -> None:
+    if mine is not None:
+        place.write("user", {"permissions": {"defaultMode": mine}})
+    place.write("project", {"permissions": {"defaultMode": wish}})
+    found = place.load()
+    heard = wish in STRICTER_WISHES[mine]
+    assert found.default_mode == (wish if heard else mine)
+    silent = heard or wish == (mine or "default")
+    assert any("defaultMode" in note and "not trusted" in note for note in found.notes) != silent
+
+
+@pytest.mark.parametrize("scope", ["managed", "local", "project", "user"])
+@pytest.mark.parametrize("trusted", [True, False])
+def test_bypass_stays_off_whoever_turned_it_off(scope: str, trusted: bool, place: Place) -> None:
+    for other in ("managed", "local", "project", "user"):
+        place.write(other, {"permissions": {"deny": ["mcp__x"]}})
+    assert not place.load(trusted=trusted).bypass_disabled
+    place.write(scope, {"permissions": {"disableBypassPermissionsMode": "disable"}})
+    assert place.load(trusted=trusted).bypass_disabled
+
+
+def test_an_untrusted_sandbox_that_only_tightens_costs_no_note(place: Place) -> None:
+    place.write("user", {"sandbox": {"enabled": True, "network": {"deniedDomains": ["a"]}}})
+    place.write("project", {"$schema": "x", "sandbox": {"network": {"deniedDomains": ["b"]}}})
+    assert place.load().notes == ()
+    place.write("project", {"sandbox": {"network": {"allowedDomains": ["b"]}}})
+    assert any("loosen the sandbox" in note for note in place.load().notes)
+
+
 def test_only_the_named_sources_are_read(place: Place) -> None:
     for scope in ("user", "project", "local"):
         place.write(scope, {"permissions": {"deny": [f"mcp__{scope}"]}})

@@ -216,7 +216,7 @@ def tighten_sandbox(base: SandboxConfig | None, wish: SandboxConfig) -> SandboxC
         allow_unsandboxed_commands=False if wish.allow_unsandboxed_commands is False else known.allow_unsandboxed_commands,
         network=_tight_network(known.network, wish.network),
         filesystem=_tight_filesystem(known.filesystem, wish.filesystem),
-        credentials=tuple(dict.fromkeys((*known.credentials, *(each for each in wish.credentials if each.mode == "deny")))),
+        credentials=tuple(dict.fromkeys((*(each for each in wish.credentials if each.mode == "deny"), *known.credentials))),
         caps=_lower(_lower(known.caps, wish.limits), wish.caps),
     )
     return tight if base is not None or tight != SandboxConfig() else None
@@ -231,7 +231,7 @@ def _lower(known: SandboxLimits, wish: SandboxLimits) -> SandboxLimits:
 def _tight_network(known: SandboxNetwork, wish: SandboxNetwork) -> SandboxNetwork:
     return replace(
         known,
-        denied_domains=tuple(dict.fromkeys((*known.denied_domains, *wish.denied_domains))),
+        denied_domains=tuple(dict.fromkeys((*wish.denied_domains, *known.denied_domains))),
         strict_allowlist=True if wish.strict_allowlist else known.strict_allowlist,
     )
 
@@ -239,7 +239,7 @@ def _tight_network(known: SandboxNetwork, wish: SandboxNetwork) -> SandboxNetwor
 def _tight_filesystem(known: SandboxFilesystem, wish: SandboxFilesystem) -> SandboxFilesystem:
     return replace(
         known,
-        deny_write=tuple(dict.fromkeys((*known.deny_write, *wish.deny_write))),
-        deny_read=tuple(dict.fromkeys((*known.deny_read, *wish.deny_read))),
+        deny_write=tuple(dict.fromkeys((*wish.deny_write, *known.deny_write))),
+        deny_read=tuple(dict.fromkeys((*wish.deny_read, *known.deny_read))),
         hide_env_files=True if wish.hide_env_files else known.hide_env_files,
     )
