@@ -118,7 +118,12 @@ def test_a_person_who_adds_the_first_server_trusts_it_and_others_stay_untrusted(
         (["add", "x", "https://example.test", "more"], "no arguments"),
         (["add", "x", "-e", "novalue", "program"], "NAME=VALUE"),
         (["add", "x", "-H", "A: b", "program"], "does not go with stdio"),
-        (["add", "x", "-y", "program"], "unknown flag -y"),
+        (
+            ["add", "x", "python", "-m", "server"],
+            "unknown flag -m; if it belongs to the server's command, write -- before that",
+        ),
+        (["add", "x", "npx", "--yes", "server"], "unknown flag --yes; if it belongs to the server's command"),
+        (["add", "x", "--scop", "user", "program"], "did you mean --scope?"),
         (["serve", "--http", "nowhere"], "PORT"),
         (["serve", "word"], "takes no argument"),
         (["lst"], "did you mean list"),

@@ -64,7 +64,7 @@ def servers_command(command: str, arguments: Sequence[str]) -> int:
     from toolwright.runtime.ground import whereabouts
     from toolwright.types import OptionsError
 
-    line = parse(arguments, FLAGS)
+    line = _read(command, arguments)
     if line.values.get("help"):
         write_now(1, USAGE[command])
         return 0
@@ -74,6 +74,17 @@ def servers_command(command: str, arguments: Sequence[str]) -> int:
     except OptionsError as error:
         complain(str(error))
         return EXIT_FAILED
+
+
+def _read(command: str, arguments: Sequence[str]) -> CommandLine:
+    try:
+        return parse(arguments, FLAGS)
+    except UsageError as error:
+        unknown, _, advice = str(error).partition(";")
+        if command != "add" or not advice or "--" in arguments:
+            raise
+        hint = "if it belongs to the server's command, write -- before that: toolwright mcp add NAME -- COMMAND [ARGS]"
+        raise UsageError(f"{unknown}; {hint}") from None
 
 
 # add, remove
