@@ -7,8 +7,11 @@ TYPE_CHECKING = False  # type checkers take it for true; `typing` itself would b
 if TYPE_CHECKING:
     from toolwright import types as types
     from toolwright._version import __version__
-    from toolwright.client import ClaudeSDKClient, query
-    from toolwright.mcp import SdkMcpTool, ToolAnnotations, create_sdk_mcp_server, tool
+    from toolwright.client.client import ClaudeSDKClient
+    from toolwright.client.query import query
+    from toolwright.mcp.annotations import ToolAnnotations
+    from toolwright.mcp.server import create_sdk_mcp_server
+    from toolwright.mcp.tool import SdkMcpTool, tool
     from toolwright.protocol.transport import Transport
     from toolwright.types import (
         TERMINAL_TASK_STATUSES,
@@ -286,10 +289,10 @@ _HOMES = {
     "query": "toolwright.client",
     "ClaudeSDKClient": "toolwright.client",
     "Transport": "toolwright.protocol.transport",
-    "tool": "toolwright.mcp",
-    "create_sdk_mcp_server": "toolwright.mcp",
-    "SdkMcpTool": "toolwright.mcp",
-    "ToolAnnotations": "toolwright.mcp",
+    "tool": "toolwright.mcp.tool",
+    "create_sdk_mcp_server": "toolwright.mcp.server",
+    "SdkMcpTool": "toolwright.mcp.tool",
+    "ToolAnnotations": "toolwright.mcp.annotations",
     "__version__": "toolwright._version",
 }
 """Where a name lives; those not listed are in `toolwright.types`."""

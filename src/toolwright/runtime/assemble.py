@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolwright.hooks import Background, Hook, HookRunner, Scene
-from toolwright.mcp.audience import Audience
-from toolwright.mcp.connections import Surroundings
 from toolwright.models import prices
 from toolwright.protocol import frames
 from toolwright.runtime import checks
@@ -30,23 +28,13 @@ from toolwright.runtime.planning import PlanNews
 from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.server_progress import progress_frames
 from toolwright.runtime.server_prompts import ServerPrompts
+from toolwright.runtime.server_waits import first_turn_patience, output_limit, waits_for_servers
 from toolwright.runtime.session import LocalSession, Parts
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.system_prompt import system_prompt
 from toolwright.runtime.tool_calls import ToolRunner
 from toolwright.runtime.tool_choice import chosen_builtins, own_functions, structured_output
 from toolwright.runtime.tool_search import WaitingTools, policy_of
-from toolwright.runtime.tool_servers import (
-    ServerGround,
-    account_of,
-    answering_of,
-    external_servers,
-    first_turn_patience,
-    output_limit,
-    servers_asked_for,
-    timing_of,
-    waits_for_servers,
-)
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.sessions import config_dir
 from toolwright.tools.registry import OF_OWN_SHELLS, OF_THE_SESSION
@@ -55,9 +43,12 @@ from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
 if TYPE_CHECKING:
+    from toolwright.mcp.audience import Audience
+    from toolwright.mcp.external import ExternalServer
     from toolwright.models.registry import ResolvedModel
     from toolwright.runtime.gate import Gate
     from toolwright.runtime.seams import Host
+    from toolwright.runtime.tool_servers import ServerGround
     from toolwright.workspace.checkpoints import FileHistory
     from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.egress.session import Egress
@@ -87,8 +78,8 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     workspace.reads.restore(beginning.files_seen)
     functions, structured = own_functions(options), structured_output(options)
     builtins, extra = chosen_builtins(options, can_ask=can_converse(host)), (*functions, *([structured] if structured else []))
-    of_servers = server_ground(options, ground, host, workspace=workspace, session=session)
-    servers = {**host.tool_servers, **external_servers(options, of_servers)}
+    access = server_access(options, ground, host, workspace=workspace, session=session)
+    servers = {**host.tool_servers, **servers_outside(options, ground, access)}
     choose_models = model_chooser(options, ground)
     models = choose_models(options.model)
     waiting = waiting_tools(ground, models[0], beginning)
@@ -157,7 +148,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
         source=beginning.source,
         resolve=choose_models,
         release=release,
-        make_servers=lambda given: servers_asked_for(given, of_servers),
+        make_servers=lambda given: servers_on_request(given, access),
     )
 
 
@@ -287,26 +278,44 @@ def can_converse(host: Host) -> bool:
     return host.can_use_tool is not None and host.converses
 
 
-def server_ground(
+def server_access(
     options: ClaudeAgentOptions, ground: Ground, host: Host, *, workspace: Workspace, session: LocalSession
-) -> ServerGround:
-    """What external tool servers get of this session; its folders as they are now, without a scratch folder of later."""
+) -> Callable[[], ServerGround]:
+    """A function that gives what external tool servers get of this session; most sessions have none.
+
+    It has the session's folders as they are now, without a scratch folder of later.
+    """
     roots = workspace.roots
-    around = Surroundings(
-        workspace.home,
-        ground.env,
-        workspace.child_environment,
-        lambda: roots,
-        account=account_of(options.user),
-        answering=answering_of(host.can_use_tool, session.waiting_for_person, lambda: roots),
-        timing=timing_of(ground.env),
-        tokens=str(config_dir(ground.env)),
-    )
+
+    def make() -> ServerGround:
+        from toolwright.runtime.tool_servers import ServerGround, answering_of, surroundings
+
+        answering = answering_of(host.can_use_tool, session.waiting_for_person, lambda: roots)
+        around = surroundings(workspace, ground.env, roots, user=options.user, answering=answering)
+        return ServerGround(around, ground.settings, audience)
 
     def audience(name: str) -> Audience:
+        from toolwright.mcp.audience import Audience
+
         return Audience(progress=progress_frames(name, session), tell=lambda line: tell(options, f"toolwright: {line}"))
 
-    return ServerGround(around, ground.settings, audience)
+    return make
+
+
+def servers_outside(
+    options: ClaudeAgentOptions, ground: Ground, access: Callable[[], ServerGround]
+) -> Mapping[str, ExternalServer]:
+    if not options.mcp_servers and not ground.settings.mcp_servers:
+        return {}
+    from toolwright.runtime.tool_servers import external_servers
+
+    return external_servers(options, access())
+
+
+def servers_on_request(given: Any, access: Callable[[], ServerGround]) -> tuple[dict[str, ExternalServer], dict[str, str]]:
+    from toolwright.runtime.tool_servers import servers_asked_for
+
+    return servers_asked_for(given, access())
 
 
 def waiting_tools(ground: Ground, model: ResolvedModel, beginning: Beginning) -> WaitingTools:

@@ -12,7 +12,6 @@ from typing import Any, get_args
 from uuid import UUID
 
 from toolwright.hooks import EVENTS
-from toolwright.mcp.configs import IN_PROCESS, BadServerConfig, parse_config
 from toolwright.types import (
     CanUseToolShadowedWarning,
     ClaudeAgentOptions,
@@ -181,8 +180,10 @@ def check_not_supported(options: ClaudeAgentOptions) -> None:
 
 def check_servers(servers: object) -> None:
     """The shape of what a dict says; a file is read, and variables are filled in, when the session starts."""
-    if not isinstance(servers, Mapping):
+    if not isinstance(servers, Mapping) or not servers:
         return
+    from toolwright.mcp.configs import IN_PROCESS, BadServerConfig, parse_config  # for sessions that have servers
+
     try:
         for name, config in servers.items():
             if not (isinstance(config, Mapping) and config.get("type") == IN_PROCESS):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolwright.mcp.server import tool_server_of
 from toolwright.runtime.seams import Host
 from toolwright.types import ClaudeAgentOptions, OptionsError
 
@@ -15,6 +14,10 @@ def host_of(options: ClaudeAgentOptions) -> Host:
     hooks = {str(event): list(matchers) for event, matchers in (options.hooks or {}).items()}
     servers: Mapping[str, Any] = options.mcp_servers if isinstance(options.mcp_servers, Mapping) else {}
     here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
+    if not here:
+        return Host(options.can_use_tool, hooks)
+    from toolwright.mcp.server import tool_server_of  # not every host has tools of its own
+
     try:
         return Host(options.can_use_tool, hooks, {name: tool_server_of(name, config) for name, config in here.items()})
     except TypeError as error:

@@ -14,7 +14,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.annotations import RESULT_SIZE_META
-from toolwright.mcp.external import ExternalServer
 from toolwright.runtime.kept_results import keep_binaries, keep_large
 from toolwright.runtime.served_results import tool_output
 from toolwright.tools.base import Effects, InvalidInput, ToolContext, ToolOutput
@@ -22,6 +21,7 @@ from toolwright.types import OptionsError
 
 if TYPE_CHECKING:
     from toolwright.mcp.base import ServedTool, ToolServer
+    from toolwright.mcp.external import ExternalServer
     from toolwright.workspace import Workspace
 
 PREFIX = "mcp__"
@@ -86,20 +86,28 @@ class ServedToolAdapter:
         return Effects(must_ask=self.tool.meta.get(NEEDS_A_PERSON) is True, no_longer_approved=changed)
 
     def _is_redefined(self) -> bool:
-        server = self.server if isinstance(self.server, ExternalServer) else None
+        server = external_of(self.server)
         return server is not None and server.config is not None and server.definitions.has_changed(self.tool)
 
     async def run(self, parsed: dict[str, Any], context: ToolContext) -> ToolOutput:
-        if isinstance(self.server, ExternalServer):
-            self.server.definitions.agree(self.tool)  # who lets it run has seen it as it is now
+        server = external_of(self.server)
+        if server is not None:
+            server.definitions.agree(self.tool)  # who lets it run has seen it as it is now
         result = await self.server.call_tool(self.tool.name, parsed, tool_use_id=context.tool_use_id)
         if not self.name.startswith(PREFIX):
             return tool_output(result)
-        is_external = isinstance(self.server, ExternalServer) and self.server.config is not None
+        is_external = server is not None and server.config is not None
         saved = await keep_binaries(result, context.workspace)
         output = tool_output(result, saved=saved, structured_first=is_external)
         limit = max(context.longest_served, min(self.longest_result or 0, LONGEST_WANTED))
         return await keep_large(output, limit, context.workspace)
+
+
+def external_of(server: ToolServer) -> ExternalServer | None:
+    """`server`, if it is one outside of this process."""
+    from toolwright.mcp.external import ExternalServer  # only sessions that have servers come here
+
+    return server if isinstance(server, ExternalServer) else None
 
 
 def server_prefix(server_name: str) -> str:

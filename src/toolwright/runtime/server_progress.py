@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from toolwright.mcp.listing import presentable
 from toolwright.runtime.served_tools import tool_name
 from toolwright.stamps import new_uuid
 
@@ -43,6 +42,8 @@ class ProgressFrames:
         self._send(self._frame(tool_use_id, tool, progress) | {"elapsed_time_seconds": round(now - begun, 3)})
 
     def _frame(self, tool_use_id: str, tool: str, progress: dict[str, Any]) -> Frame:
+        from toolwright.mcp.listing import presentable  # only servers tell of progress
+
         numbers = {key: progress[key] for key in ("progress", "total") if isinstance(progress.get(key), int | float)}
         message = progress.get("message")
         return {

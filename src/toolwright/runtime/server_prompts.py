@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolwright.mcp.listing import presentable
 from toolwright.mcp.rpc import ToolServerError
 from toolwright.runtime.kept_results import keep_large
 from toolwright.runtime.served_results import tool_output
@@ -70,6 +69,8 @@ class ServerPrompts:
 
 def usage(prompt: ServedPrompt) -> str:
     """`<needed> [optional]`."""
+    from toolwright.mcp.listing import presentable  # only servers have prompts
+
     names = ((presentable(argument.name, 50), argument.required) for argument in prompt.arguments)
     return " ".join(f"<{name}>" if required else f"[{name}]" for name, required in names)
 

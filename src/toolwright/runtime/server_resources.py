@@ -30,11 +30,6 @@ UPDATED = "The resource {uri} of the MCP server {server!r} has changed since you
 Connections = Callable[[], Mapping[str, "Connection"]]
 
 
-def has_resources(connection: Connection) -> bool:
-    external = connection.external
-    return connection.enabled and external is not None and "resources" in external.introduction.capabilities
-
-
 def resource_tools(resources: ServerResources) -> tuple[Tool, ...]:
     from toolwright.tools.list_mcp_resources import ListMcpResources  # few servers have resources
     from toolwright.tools.read_mcp_resource import ReadMcpResource
@@ -73,7 +68,7 @@ class ServerResources:
             await server.request("resources/subscribe", {"uri": uri})
 
     async def listed(self, server: str | None) -> tuple[list[Resource], list[str]]:
-        names = [server] if server is not None else [name for name, c in self._connections().items() if has_resources(c)]
+        names = [server] if server is not None else [name for name, c in self._connections().items() if c.has_resources]
         servers = {name: self._server(name) for name in names}
         found: dict[str, list[Resource]] = {}
         problems: dict[str, str] = {}
@@ -105,7 +100,7 @@ class ServerResources:
         connection = connections.get(name)
         if connection is not None and connection.external is not None and connection.enabled:
             return connection.external
-        known = ", ".join(other for other, c in connections.items() if has_resources(c)) or "none"
+        known = ", ".join(other for other, c in connections.items() if c.has_resources) or "none"
         raise ToolFailure(f"There is no MCP server {name!r} with resources; those that have some: {known}")
 
 

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from toolwright.mcp.server import InProcessServer
 from toolwright.runtime.served_tools import ServedToolAdapter
 from toolwright.runtime.structured_output import StructuredOutput
 from toolwright.tools.registry import builtin_tools, canonical_name, tools_with_a_person
@@ -38,6 +37,8 @@ def own_functions(options: ClaudeAgentOptions) -> tuple[Tool, ...]:
     if options.tools is None or isinstance(options.tools, Mapping):
         return ()
     given: tuple[Any, ...] = tuple(entry for entry in options.tools if not isinstance(entry, str))
+    if not given:
+        return ()
     shareable = all(isinstance(function, Hashable) for function in given)
     try:
         return shared_function_tools(*given) if shareable else function_tools(*given)
@@ -46,6 +47,8 @@ def own_functions(options: ClaudeAgentOptions) -> tuple[Tool, ...]:
 
 
 def function_tools(*given: Any) -> tuple[Tool, ...]:
+    from toolwright.mcp.server import InProcessServer  # reads signatures: for sessions that are given functions
+
     server = InProcessServer("functions", tools=given)
     return tuple(ServedToolAdapter(server, served, prefix="") for served in server.tools)
 

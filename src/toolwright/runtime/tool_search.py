@@ -15,14 +15,13 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from toolwright.mcp.external import ExternalServer
-from toolwright.runtime.served_tools import ServedToolAdapter
-from toolwright.tools.tool_index import Entry, ToolIndex, parameter_words
+from toolwright.runtime.served_tools import ServedToolAdapter, external_of
 from toolwright.tools.tool_search import Found, ToolSearch
 from toolwright.types import OptionsError
 
 if TYPE_CHECKING:
     from toolwright.tools.base import Tool
+    from toolwright.tools.tool_index import Entry, ToolIndex
 
 VARIABLE = "ENABLE_TOOL_SEARCH"
 ALWAYS = "anthropic/alwaysLoad"
@@ -116,6 +115,8 @@ class WaitingTools:
         return self._load([name for name in names if name in self._tools], most)
 
     def _search(self, query: str, most: int) -> list[str]:
+        from toolwright.tools.tool_index import ToolIndex  # not before somebody searches
+
         if self._index is None:
             self._index = ToolIndex(map(entry_of, self._tools.values()))
         return self._index.search(query, most)
@@ -155,7 +156,8 @@ def named_in(text: str) -> list[str]:
 def is_always_loaded(tool: Tool) -> bool:
     if not isinstance(tool, ServedToolAdapter):
         return True
-    config = tool.server.config if isinstance(tool.server, ExternalServer) else None
+    server = external_of(tool.server)
+    config = server.config if server is not None else None
     return tool.tool.meta.get(ALWAYS) is True or (config is not None and config.always_load)
 
 
@@ -165,6 +167,8 @@ def size_of(tool: Tool) -> int:
 
 
 def entry_of(tool: Tool) -> Entry:
+    from toolwright.tools.tool_index import Entry, parameter_words
+
     prefix, own_name = split_name(tool.name)
     return Entry(tool.name, own_name, prefix, tool.description, parameter_words(tool.input_schema))
 

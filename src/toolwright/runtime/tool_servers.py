@@ -16,7 +16,8 @@ from toolwright.mcp.connections import Surroundings, external_server
 from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.links import Link, LinkError
 from toolwright.mcp.questions import Answering, Ask
-from toolwright.runtime.toolbox import SETTLE_SECONDS
+from toolwright.runtime.server_waits import milliseconds
+from toolwright.sessions import config_dir
 from toolwright.types import (
     CanUseTool,
     ClaudeAgentOptions,
@@ -29,6 +30,7 @@ from toolwright.types import (
 if TYPE_CHECKING:
     from toolwright.settings import Settings
     from toolwright.settings.values import ServerConfig as WrittenServer
+    from toolwright.workspace import Workspace
     from toolwright.workspace.children import Account
 
 ELICITATION = "McpElicitation"
@@ -45,6 +47,21 @@ class ServerGround:
     settings: Settings
     audience: Callable[[str], Audience]
     """For a server's name: who is told what happens to it."""
+
+
+def surroundings(
+    workspace: Workspace, env: Mapping[str, str], roots: tuple[str, ...], *, user: str | None, answering: Answering
+) -> Surroundings:
+    return Surroundings(
+        workspace.home,
+        env,
+        workspace.child_environment,
+        lambda: roots,
+        account=account_of(user),
+        answering=answering,
+        timing=timing_of(env),
+        tokens=str(config_dir(env)),
+    )
 
 
 def external_servers(options: ClaudeAgentOptions, ground: ServerGround) -> dict[str, ExternalServer]:
@@ -131,25 +148,6 @@ def timing_of(env: Mapping[str, str]) -> Timing:
     return Timing(milliseconds(env, "MCP_TIMEOUT", CONNECT_SECONDS), milliseconds(env, "MCP_TOOL_TIMEOUT", CALL_SECONDS))
 
 
-def milliseconds(env: Mapping[str, str], name: str, default: float) -> float:
-    text = env.get(name, "").strip()
-    if not text:
-        return default
-    if not text.isdecimal() or int(text) == 0:
-        raise OptionsError(f"{name} must be milliseconds, a whole number above 0; got {text!r}")
-    return int(text) / 1000
-
-
-def first_turn_patience(env: Mapping[str, str]) -> float:
-    """How long the first turn waits for servers that are still connecting: TOOLWRIGHT_MCP_WAIT, in milliseconds."""
-    return milliseconds(env, "TOOLWRIGHT_MCP_WAIT", SETTLE_SECONDS)
-
-
-def waits_for_servers(env: Mapping[str, str]) -> bool:
-    """MCP_CONNECTION_NONBLOCKING=0: the start of a session waits for its servers, for a moment."""
-    return env.get("MCP_CONNECTION_NONBLOCKING", "").strip().lower() in ("0", "false")
-
-
 def answering_of(can_use_tool: CanUseTool | None, waiting: Waiting, roots: Callable[[], tuple[str, ...]]) -> Answering:
     """Who answers what servers ask: a person through `can_use_tool`; no model (sampling stays off)."""
     return Answering(roots, None if can_use_tool is None else elicitation_by(can_use_tool, waiting))
@@ -179,11 +177,3 @@ def account_of(user: str | None) -> Account | None:
     from toolwright.workspace.children import find_account  # for the few who run children as somebody else
 
     return find_account(user)
-
-
-def output_limit(env: Mapping[str, str], default: int = 25_000) -> int:
-    """How many characters of a served tool's result are shown: MAX_MCP_OUTPUT_TOKENS, at four characters each."""
-    text = env.get("MAX_MCP_OUTPUT_TOKENS", "").strip()
-    if text and (not text.isdecimal() or int(text) == 0):
-        raise OptionsError(f"MAX_MCP_OUTPUT_TOKENS must be a whole number above 0; got {text!r}")
-    return 4 * (int(text) if text else default)

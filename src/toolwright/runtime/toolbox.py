@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.rpc import RpcToolServer, ToolServerError
-from toolwright.mcp.server import InProcessServer
 from toolwright.models.base import ToolSpec
-from toolwright.runtime.served_tools import adapt_tools, check_prefixes
-from toolwright.runtime.server_resources import ServerResources, has_resources, resource_tools
+from toolwright.runtime.served_tools import adapt_tools, check_prefixes, external_of
 from toolwright.types import ControlError
 
 if TYPE_CHECKING:
     from toolwright.mcp.base import ServedTool, ToolServer
+    from toolwright.mcp.external import ExternalServer
+    from toolwright.mcp.server import InProcessServer
+    from toolwright.runtime.server_resources import ServerResources
     from toolwright.runtime.tool_search import WaitingTools
     from toolwright.tools.base import Tool
 
@@ -43,7 +43,15 @@ class Connection:
 
     @property
     def external(self) -> ExternalServer | None:
-        return self.server if isinstance(self.server, ExternalServer) else None
+        return external_of(self.server)
+
+    @property
+    def in_process(self) -> InProcessServer | None:
+        return in_process(self.server)
+
+    @property
+    def has_resources(self) -> bool:
+        return self.enabled and self.external is not None and "resources" in self.external.introduction.capabilities
 
     @property
     def is_configured(self) -> bool:
@@ -170,8 +178,8 @@ class Toolbox:
         if connection.external is not None:
             connection.external.audience.changed = partial(self._changed, name)
             connection.external.audience.said = partial(self._said, name)
-        elif isinstance(connection.server, InProcessServer) and connection.stop_listening is None:
-            connection.stop_listening = connection.server.on_change(partial(self._changed, name))
+        elif connection.in_process is not None and connection.stop_listening is None:
+            connection.stop_listening = connection.in_process.on_change(partial(self._changed, name))
 
     def _connection(self, name: str) -> Connection:
         if name not in self.connections:
@@ -199,11 +207,12 @@ class Toolbox:
         connection = self.connections.get(name)
         if connection is None:
             return
-        listed = connection.server.tools if isinstance(connection.server, ExternalServer | InProcessServer) else None
+        server = connection.external or connection.in_process
+        listed = server.tools if server is not None else None
         if listed is not None and listed != connection.served:
             self._take(name, listed)
             self._refresh()
-        elif not self._resources and has_resources(connection):
+        elif not self._resources and connection.has_resources:
             self._refresh()
 
     def _said(self, name: str, method: str, params: Any) -> None:
@@ -231,7 +240,9 @@ class Toolbox:
 
     def _asking_tools(self) -> tuple[Tool, ...]:
         """The tools about servers that are there only when there is something to ask for."""
-        if not self._resources and any(map(has_resources, self.connections.values())):
+        if not self._resources and any(connection.has_resources for connection in self.connections.values()):
+            from toolwright.runtime.server_resources import ServerResources, resource_tools  # few servers have any
+
             self._shelf = ServerResources(lambda: self.connections)
             self._resources = resource_tools(self._shelf)
         return (*((self._waiting.tool,) if self._waiting is not None and self._waiting.is_on else ()), *self._resources)
@@ -256,7 +267,14 @@ def connection_of(server: ToolServer) -> Connection:
 
 
 def config_of(server: ToolServer) -> Any:
-    return server.config if isinstance(server, ExternalServer) else None
+    external = external_of(server)
+    return external.config if external is not None else None
+
+
+def in_process(server: ToolServer) -> InProcessServer | None:
+    from toolwright.mcp.server import InProcessServer  # only sessions that have servers come here
+
+    return server if isinstance(server, InProcessServer) else None
 
 
 def status_row(name: str, connection: Connection) -> dict[str, Any]:
@@ -278,8 +296,9 @@ def status_row(name: str, connection: Connection) -> dict[str, Any]:
 
 
 def adapted(name: str, server: ToolServer, served: list[ServedTool]) -> list[Tool]:
-    if isinstance(server, InProcessServer):
-        return server.once(f"tools of {name}", lambda: list(adapt_tools(name, server, served)))
+    here = in_process(server)
+    if here is not None:
+        return here.once(f"tools of {name}", lambda: list(adapt_tools(name, here, served)))
     return list(adapt_tools(name, server, served))
 
 
