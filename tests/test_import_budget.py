@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -55,3 +56,90 @@ def test_the_options_need_no_event_loop_and_no_other_package() -> None:
 @pytest.mark.parametrize("names", ["query, ClaudeAgentOptions, tool", "ClaudeSDKClient, create_sdk_mcp_server"])
 def test_the_entry_points_load_nothing_heavy(names: str) -> None:
     assert not modules_after(f"from toolwright import {names}") & HEAVY
+
+
+def rooms_of(loaded: set[str]) -> set[str]:
+    """The rooms of ours that were entered: `toolwright.client.query` is of `client`."""
+    return {name.split(".")[1] for name in loaded if name.startswith("toolwright.")}
+
+
+def test_the_entry_points_load_the_client_and_no_room_that_a_session_needs() -> None:
+    loaded = modules_after("from toolwright import query, ClaudeAgentOptions")
+    assert rooms_of(loaded) == {"client", "concurrency", "protocol", "types"}
+    assert not loaded & {"msgspec", "toolwright.client.remote", "toolwright.protocol.control", "toolwright.protocol.subprocess"}
+
+
+PLAIN_SESSION = """
+import os, tempfile
+import anyio
+from toolwright import ClaudeAgentOptions, query
+from toolwright.testing import Say, ScriptedModel
+
+async def main(folder):
+    env = {"CLAUDE_CONFIG_DIR": os.path.join(folder, "config")}
+    options = ClaudeAgentOptions(model=ScriptedModel([Say("Hello.")]), cwd=folder, env=env)
+    return [message async for message in query(prompt="hi", options=options)]
+
+with tempfile.TemporaryDirectory() as folder:
+    anyio.run(main, folder)
+"""
+
+NOT_FOR_A_PLAIN_SESSION = {
+    "toolwright.client.remote",
+    "toolwright.mcp.client",
+    "toolwright.mcp.configs",
+    "toolwright.mcp.connections",
+    "toolwright.mcp.external",
+    "toolwright.mcp.functions",
+    "toolwright.mcp.listing",
+    "toolwright.mcp.schema",
+    "toolwright.mcp.server",
+    "toolwright.hooks.commands",
+    "toolwright.hooks.configured",
+    "toolwright.hooks.http",
+    "toolwright.permissions.command_rules",
+    "toolwright.permissions.explaining",
+    "toolwright.permissions.git_commands",
+    "toolwright.permissions.grammar",
+    "toolwright.permissions.lines",
+    "toolwright.permissions.policy",
+    "toolwright.permissions.program_table",
+    "toolwright.permissions.programs",
+    "toolwright.permissions.reading",
+    "toolwright.permissions.shell_policy",
+    "toolwright.permissions.suggestions",
+    "toolwright.protocol.control",
+    "toolwright.protocol.subprocess",
+    "toolwright.runtime.machine_files",
+    "toolwright.runtime.sandboxing",
+    "toolwright.runtime.server_resources",
+    "toolwright.runtime.settings_hooks",
+    "toolwright.runtime.tool_servers",
+    "toolwright.settings.document",
+    "toolwright.settings.merging",
+    "toolwright.settings.reader",
+    "toolwright.settings.sandbox",
+    "toolwright.settings.schema",
+    "toolwright.settings.writing",
+    "toolwright.tools.editing",
+    "toolwright.tools.looking",
+    "toolwright.tools.media.decoder",
+    "toolwright.tools.media.kinds",
+    "toolwright.tools.notebook_editing",
+    "toolwright.tools.notebooks",
+    "toolwright.tools.tool_index",
+    "toolwright.workspace.background",
+    "toolwright.workspace.checkpoints",
+}
+"""What is loaded when something is there to do for it: a call, a server, a hook, a settings file."""
+
+
+def test_a_plain_session_loads_nothing_for_calls_servers_and_settings_that_it_does_not_have() -> None:
+    loaded = modules_after(PLAIN_SESSION)
+    assert not loaded & (HEAVY - {"importlib.metadata"})
+    assert not loaded & NOT_FOR_A_PLAIN_SESSION
+
+
+@pytest.mark.parametrize("name", sorted(NOT_FOR_A_PLAIN_SESSION))
+def test_the_modules_of_that_list_exist(name: str) -> None:
+    assert find_spec(name) is not None
