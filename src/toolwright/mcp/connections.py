@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from toolwright.mcp.approvals import Approvals
 from toolwright.mcp.audience import Audience, Timing
 from toolwright.mcp.configs import ServerConfig
+from toolwright.mcp.definitions import Definitions
 from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.links import Link
 from toolwright.mcp.questions import Answering
@@ -37,7 +39,7 @@ class Surroundings:
     answering: Answering = field(default_factory=Answering)
     timing: Timing = field(default_factory=Timing)
     tokens: str | None = None
-    """The folder in which logins to HTTP servers are kept."""
+    """The folder in which logins to HTTP servers are kept, and what the tools of servers in settings files were."""
 
 
 def external_server(config: ServerConfig, around: Surroundings, audience: Audience | None = None) -> ExternalServer:
@@ -47,9 +49,12 @@ def external_server(config: ServerConfig, around: Surroundings, audience: Audien
     def make_link() -> Link:
         return _stdio_link(config, around, own) if config.kind == "stdio" else _http_link(config, around)
 
-    return ExternalServer(
+    server = ExternalServer(
         config.name, make_link, config=config, answering=around.answering, timing=around.timing, audience=audience
     )
+    if around.tokens is not None and config.scope != "dynamic":
+        server.definitions = Definitions(Approvals(around.tokens, config))
+    return server
 
 
 def _stdio_link(config: ServerConfig, around: Surroundings, own: object) -> Link:

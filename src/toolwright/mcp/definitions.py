@@ -8,26 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from toolwright.mcp.approvals import Approvals, digest_of
 from toolwright.mcp.base import ServedTool
 
 
 class Definitions:
-    """For one server and one session."""
+    """For one server and one session; with `kept`, also what earlier sessions agreed to."""
 
-    __slots__ = ("_agreed",)
+    __slots__ = ("_agreed", "_kept")
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Approvals | None = None) -> None:
         self._agreed: dict[str, ServedTool] = {}
+        self._kept = kept
 
     def seen(self, tools: Iterable[ServedTool]) -> None:
         for tool in tools:
             self._agreed.setdefault(tool.name, tool)
 
     def has_changed(self, tool: ServedTool) -> bool:
+        before = None if self._kept is None else self._kept.of(tool.name)
+        if before is not None:
+            return before != digest_of(tool)
         return tool.name in self._agreed and not same_definition(self._agreed[tool.name], tool)
 
     def agree(self, tool: ServedTool) -> None:
         self._agreed[tool.name] = tool
+        if self._kept is not None:
+            self._kept.keep(tool.name, digest_of(tool))
 
 
 def same_definition(one: ServedTool, other: ServedTool) -> bool:
