@@ -172,6 +172,44 @@ async def test_protected_names_do_not_come_by_a_detour(tmp_path: Path, work: Pat
     assert not (work / "CLAUDE.md").exists()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git mv kit/mcp .mcp.json",
+        "git mv kit/CLAUDE.md .",
+        "git mv kit/CL* .",
+        "git --no-pager mv kit/mcp .claude/settings.json",
+    ],
+)
+async def test_git_moves_nothing_to_a_protected_name_unseen(tmp_path: Path, work: Path, command: str) -> None:
+    repository(work)
+    (work / "kit").mkdir()
+    (work / ".claude").mkdir()
+    for name in ("mcp", "CLAUDE.md"):
+        (work / "kit" / name).write_text("trust me")
+    git(work, "add", "kit")
+    await said(tmp_path, command, permission_mode="acceptEdits", allowed_tools=["Bash(git:*)", "Bash(git mv:*)", "Edit(**)"])
+    assert not any((work / name).exists() for name in (".mcp.json", "CLAUDE.md", ".claude/settings.json"))
+    await said(tmp_path, "git mv kit/mcp plain.txt && git rm -q --cached plain.txt", allowed_tools=["Bash(git:*)"])
+    assert (work / "plain.txt").exists()
+
+
+async def test_git_takes_no_protected_file_back_unseen(tmp_path: Path, work: Path) -> None:
+    repository(work)
+    (work / "CLAUDE.md").write_text("old\n")
+    git(work, "add", "CLAUDE.md")
+    git(work, "commit", "-qm", "y")
+    (work / "CLAUDE.md").write_text("new\n")
+    for command in (
+        "git checkout -- CLAUDE.md",
+        "git restore CLAUDE.md",
+        "git rm -qf CLAUDE.md",
+        "git checkout HEAD -- CLAUDE.md",
+    ):
+        await said(tmp_path, command, allowed_tools=["Bash(git:*)"])
+        assert (work / "CLAUDE.md").read_text() == "new\n"
+
+
 async def test_ordinary_copies_by_a_pattern_run_in_accept_edits(tmp_path: Path, work: Path) -> None:
     await said(tmp_path, "mkdir out && cp n*.txt out/ && sed -i.old s/hello/bye/ out/note.txt", permission_mode="acceptEdits")
     assert (work / "out" / "note.txt").read_text() == "bye\n"

@@ -235,7 +235,9 @@ def _test(part: Part) -> Effect:
 def _git(part: Part) -> Effect:
     found, _ = git_commands.looking(part.words)
     if found is None:
-        return Effect("runs", beyond=git_commands.reaching(part.words))
+        command, operands = git_commands.touched_files(part.words)
+        _, targets, copies = _sources_and_target(operands, None) if command == "mv" else ([], [], ())
+        return Effect("runs", writes=(*operands, *targets), copies=copies, beyond=git_commands.reaching(part.words))
     return Effect("looks", tuple(found.operands), is_git=True)  # what is no path of these resolves to one inside
 
 
