@@ -349,3 +349,17 @@ def test_a_shell_with_a_script_is_no_doubt_but_one_without_is() -> None:
 )
 def test_a_path_is_seen_however_it_is_written(command: str, rule: str) -> None:
     assert verdict(command, deny=[rule], allow=["Bash"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command", ["env A=b echo rm", "env -i -u X echo rm x", "trap - EXIT", "trap -l", "command -v rm", "echo rm; bash x.sh rm"]
+)
+def test_a_word_that_is_no_command_is_not_taken_for_one(command: str) -> None:
+    assert verdict(command, deny=["Bash(rm:*)"], allow=["Bash"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["env -S 'rm x'", "env -C / rm x", "env $X", "trap 'rm x' EXIT", "trap -- 'rm x' EXIT", 'trap "$X" EXIT']
+)
+def test_what_env_and_trap_would_run_is_seen_or_asked_about(command: str) -> None:
+    assert verdict(command, deny=["Bash(rm:*)"], allow=["Bash"]) == ("ask" if "$" in command else "deny")
