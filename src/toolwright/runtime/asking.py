@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from toolwright.runtime.shown_text import description, shown, title
 from toolwright.types import (
     CanUseTool,
     MessageParseError,
@@ -50,6 +49,8 @@ class Question:
     offers: list[PermissionUpdate]
 
     def context(self) -> AskedContext:
+        from toolwright.runtime.shown_text import description, shown, title  # not before a person is asked
+
         return AskedContext(
             suggestions=self.offers,
             tool_use_id=self.tool_use_id,

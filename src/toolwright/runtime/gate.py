@@ -16,7 +16,6 @@ import anyio.to_thread
 from toolwright import permissions
 from toolwright.permissions import Call
 from toolwright.runtime.asking import Asking, Question
-from toolwright.runtime.network_access import NETWORK_ACCESS
 from toolwright.types import (
     ClaudeSDKError,
     OptionsError,
@@ -146,6 +145,8 @@ class Gate:
         decision = permissions.decide(call, rules=self.rules, mode=mode, place=self._changing.place())
         if decision.behavior != "ask":
             return decision.behavior == "allow"
+        from toolwright.runtime.network_access import NETWORK_ACCESS  # for sessions with a sandbox
+
         question = Question(NETWORK_ACCESS, replace(call, name=NETWORK_ACCESS.name), decision, "", self._offers(call, decision))
         answer = await self._asking.ask(question)
         return answer is not None and self._verdict(call, answer).allowed

@@ -10,10 +10,11 @@ import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
-from toolwright.workspace import CommandResult, WorkspaceError
+from toolwright.workspace import WorkspaceError
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
+    from toolwright.workspace.shells import CommandResult
 
 DEFAULT_TIMEOUT_MS = 120_000
 LONGEST_TIMEOUT_MS = 600_000

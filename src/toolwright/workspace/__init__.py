@@ -17,14 +17,12 @@ from toolwright.workspace.errors import (
 from toolwright.workspace.files import Content, OpenFile, Replaced
 from toolwright.workspace.folders import Entry, OpenFolder
 from toolwright.workspace.ledger import Knowledge, ReadLedger
-from toolwright.workspace.shells import CommandResult
 from toolwright.workspace.workspace import Workspace
 
 __all__ = [
     "BadPath",
     "Captured",
     "CommandNotStarted",
-    "CommandResult",
     "Content",
     "Entry",
     "FileChanged",

@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from toolwright.workspace import files, folders, ripgrep
+from toolwright.workspace import files, folders
 from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
 from toolwright.workspace.boundary import Boundary, checked_path, split_path
 from toolwright.workspace.captured import OUTPUT_LIMIT, OutputCollector
-from toolwright.workspace.children import Account, find_account
 from toolwright.workspace.environment import child_environment
 from toolwright.workspace.errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed, UnknownShell
 from toolwright.workspace.ledger import Knowledge, ReadLedger
 from toolwright.workspace.leftovers import TemporaryFolder
 from toolwright.workspace.limits import in_thread, inline
 from toolwright.workspace.scratch import Scratch
-from toolwright.workspace.shells import CommandResult, Surroundings, run_to_end
 from toolwright.workspace.trees import Mark, end_tree
 
 if TYPE_CHECKING:  # loaded only for sessions that need them
@@ -34,12 +32,15 @@ if TYPE_CHECKING:  # loaded only for sessions that need them
     from toolwright.workspace.cgroups import CommandGroups
     from toolwright.workspace.checkpoints import FileHistory
     from toolwright.workspace.child_limits import ChildLimits
+    from toolwright.workspace.children import Account
     from toolwright.workspace.exchanges import Exchange
     from toolwright.workspace.rewinding import Count, Rewound
+    from toolwright.workspace.ripgrep import SearchEnd
     from toolwright.workspace.sandbox.enclosure import Enclosure
     from toolwright.workspace.sandbox.launch import Mechanism, PrivateFolder, WayOut
     from toolwright.workspace.sandbox.policy import SandboxRules
     from toolwright.workspace.sandbox.terms import Terms
+    from toolwright.workspace.shells import CommandResult, Surroundings
 
 T = TypeVar("T")
 
@@ -274,10 +275,12 @@ class Workspace:
 
     async def search(
         self, place: SearchPlace, arguments: Sequence[str], *, on_output: Callable[[bytes], Awaitable[None]], timeout: float
-    ) -> ripgrep.SearchEnd:
+    ) -> SearchEnd:
         """Run ripgrep there."""
+        from toolwright.workspace.ripgrep import run_ripgrep  # starts programs: not before one is wanted
+
         target = "./" if place.file is None else "-"
-        return await ripgrep.run_ripgrep(
+        return await run_ripgrep(
             [*arguments, "--", target],
             directory=place.folder,
             on_output=on_output,
@@ -316,6 +319,8 @@ class Workspace:
         unsandboxed: bool = False,
     ) -> CommandResult:
         """Run `command` in bash, in the current folder or in `cwd`, which must be inside the boundary."""
+        from toolwright.workspace.shells import run_to_end
+
         collector = OutputCollector(lambda: self._open_private("output"), limit=output_limit)
         with self._surroundings(cwd, enclosed=not unsandboxed) as surroundings:
             try:
@@ -366,6 +371,8 @@ class Workspace:
     @contextmanager
     def _surroundings(self, cwd: str | None, *, enclosed: bool = False) -> Iterator[Surroundings]:
         """What every command gets: the one place that decides it."""
+        from toolwright.workspace.shells import Surroundings  # starts programs: not before one is wanted
+
         directory, place = self._boundary.open(self.absolute(self.cwd if cwd is None else cwd), DIRECTORY)
         try:
             environment = self.child_environment(PWD=place.path)
@@ -495,5 +502,7 @@ class Workspace:
 
     def _child_account(self) -> Account | None:
         if self._user is not None and self._account is None:
+            from toolwright.workspace.children import find_account
+
             self._account = find_account(self._user)
         return self._account
