@@ -92,6 +92,12 @@ async def test_a_server_that_is_late_is_said_to_be_pending_and_comes_later(tmp_p
         assert text_of(results(frames)[0]) == "{}"
 
 
+async def test_a_session_may_wait_for_its_servers_when_it_starts(tmp_path: Path) -> None:
+    env = {"MCP_CONNECTION_NONBLOCKING": "0", "TOOLWRIGHT_MCP_WAIT": str(int(PATIENCE * 1000))}
+    async with session_for(tmp_path, calling(), mcp_servers={"fault": entry()}, tools=[], env=env) as session:
+        assert (await status_of(session, "fault"))["status"] == "connected"
+
+
 async def test_a_structured_result_stands_in_place_of_its_text(tmp_path: Path) -> None:
     frames = await played(tmp_path, "structured")
     assert text_of(results(frames)[0]) == '{"sum":3}'
