@@ -214,3 +214,12 @@ async def test_ordinary_copies_by_a_pattern_run_in_accept_edits(tmp_path: Path, 
     await said(tmp_path, "mkdir out && cp n*.txt out/ && sed -i.old s/hello/bye/ out/note.txt", permission_mode="acceptEdits")
     assert (work / "out" / "note.txt").read_text() == "bye\n"
     assert (work / "out" / "note.txt.old").read_text() == "hello\n"
+
+
+async def test_printf_sets_no_variable_for_the_commands_after_it(tmp_path: Path, work: Path) -> None:
+    (work / "5").mkdir()
+    planted = work / "5" / "ls"
+    planted.write_text("#!/bin/sh\n: > CANARY\n")
+    planted.chmod(0o755)
+    await said(tmp_path, "printf 'xxxxx%n' PATH; ls")
+    assert not (work / "CANARY").exists()

@@ -93,12 +93,12 @@ def _refused(found: Arguments, kind: Kind) -> Effect | None:
 
 
 def _reader(name: str, reader: Reader, rest: tuple[Word, ...]) -> Effect:
+    if name == "printf":
+        return _printf(rest)
     found = arguments(rest, reader.options)
     operands = found.operands
     if found.refused:
         return Effect("runs", beyond=found.refused)
-    if name == "printf" and operands and operands[0].text.startswith("-"):
-        return Effect("runs", beyond=operands[0])
     if reader.operands == "none" and operands:
         return Effect("runs", beyond=operands[0])
     if len(operands) > reader.most:
@@ -111,6 +111,17 @@ def _reader(name: str, reader: Reader, rest: tuple[Word, ...]) -> Effect:
     if name == "command" and not found.options:
         return Effect("runs", beyond=rest[0] if rest else None)
     return _reading(name, reader, found)
+
+
+_SETS_A_VARIABLE = re.compile(r"%[^A-Za-z%]*[hlLjztq]*n")
+
+
+def _printf(rest: tuple[Word, ...]) -> Effect:
+    """Options stand before the format only; `%n` in it sets a variable, PATH for one."""
+    form = rest[0] if rest else None
+    if form is None or not form.known or form.text.startswith("-") or _SETS_A_VARIABLE.search(form.text.replace("%%", "")):
+        return Effect("runs", beyond=form)
+    return LOOKS
 
 
 def _may_be_more(word: Word, reader: Reader) -> bool:

@@ -73,13 +73,13 @@ def _sed_end(script: str, place: int, *, opened: bool = False) -> int | None:
 # awk
 
 _AWK_ACTS = re.compile(
-    r"system|getline|printf?\s*\(?[^;}]*>|\||>|@|close|fflush|ENVIRON|PROCINFO|ARGV|SYMTAB|FUNCTAB|include|load"
+    r"system|getline|print.*>|\||@|close|fflush|ENVIRON|PROCINFO|ARGV|SYMTAB|FUNCTAB|include|load", re.DOTALL
 )
 
 
 def awk_only_looks(program: str) -> bool:
-    """Whether an awk program neither writes, runs, nor reads anything but its operands. A comparison by `>` is not told
-    apart.
+    """Whether an awk program neither writes, runs, nor reads anything but its operands. A `>` compares, unless a `print`
+    stands somewhere before it.
     """
     return _AWK_ACTS.search(program) is None
 
