@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from toolwright.sessions import Journal, LoadedMessage
+from toolwright.sessions import Journal
+from toolwright.sessions.history import LoadedMessage
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 

@@ -110,11 +110,16 @@ NOT_FOR_A_PLAIN_SESSION = {
     "toolwright.permissions.suggestions",
     "toolwright.protocol.control",
     "toolwright.protocol.subprocess",
+    "toolwright.runtime.judging",
     "toolwright.runtime.machine_files",
     "toolwright.runtime.sandboxing",
     "toolwright.runtime.server_resources",
     "toolwright.runtime.settings_hooks",
+    "toolwright.runtime.shown_text",
     "toolwright.runtime.tool_servers",
+    "toolwright.sessions.find",
+    "toolwright.sessions.fork",
+    "toolwright.sessions.load",
     "toolwright.settings.document",
     "toolwright.settings.merging",
     "toolwright.settings.reader",
@@ -130,6 +135,9 @@ NOT_FOR_A_PLAIN_SESSION = {
     "toolwright.tools.tool_index",
     "toolwright.workspace.background",
     "toolwright.workspace.checkpoints",
+    "toolwright.workspace.children",
+    "toolwright.workspace.ripgrep",
+    "toolwright.workspace.shells",
 }
 """What is loaded when something is there to do for it: a call, a server, a hook, a settings file."""
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from support_sessions import SESSION, assert_valid, journal, write_sample
-from toolwright.sessions import JournalError, fork, is_session_id, load
+from toolwright.sessions import JournalError, is_session_id
+from toolwright.sessions.fork import fork
+from toolwright.sessions.load import load
 from toolwright.types import OptionsError
 
 NEW = "99999999-2222-4333-8444-555555555555"

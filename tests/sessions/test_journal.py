@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from support_sessions import SESSION, assert_valid, call, journal, text, write_sample
-from toolwright.sessions import Journal, JournalError, load
+from toolwright.sessions import Journal, JournalError
+from toolwright.sessions.load import load
 
 
 def entries(path: Path) -> list[dict[str, Any]]:
@@ -177,7 +178,8 @@ def test_nothing_is_held_open(tmp_path: Path) -> None:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from toolwright.sessions import Journal, JournalError, load
+from toolwright.sessions import Journal, JournalError
+from toolwright.sessions.load import load
 log = Journal(Path(sys.argv[1]), session_id="s", cwd="/", version="1")
 first = log.user("kept")
 size = log.path.stat().st_size

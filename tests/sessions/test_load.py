@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support_sessions import SESSION, assert_valid, call, journal, result, text, write_sample
-from toolwright.sessions import JournalError, Transcript, load, transcript_of
+from toolwright.sessions import JournalError
 from toolwright.sessions.history import BEGINNING_LOST, INTERRUPTED, Spoken, valid_history
 from toolwright.sessions.lines import read_lines
+from toolwright.sessions.load import Transcript, load, transcript_of
 
 
 def shape(transcript: Transcript) -> list[tuple[str, list[str]]]:

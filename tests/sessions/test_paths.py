@@ -11,12 +11,11 @@ from support_sessions import SESSION
 from toolwright.sessions import (
     Journal,
     config_dir,
-    find_session,
-    latest_session,
     project_dir,
     project_key_for_directory,
     transcript_path,
 )
+from toolwright.sessions.find import find_session, latest_session
 from toolwright.types import OptionsError
 
 OTHER = "99999999-2222-4333-8444-555555555555"

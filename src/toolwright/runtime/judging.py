@@ -7,7 +7,7 @@ tool or a doubt puts before a person, and its own words reach neither the model 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from toolwright.runtime.asking import Question
     from toolwright.runtime.ledger import Ledger
 
-SMALL_MODEL = ("TOOLWRIGHT_SMALL_MODEL", "ANTHROPIC_SMALL_FAST_MODEL")
-"""The variables that name the small model; the first that is set counts."""
 SECONDS = 30.0
 LONGEST_CALL = 20_000
 """Characters of a call that can be judged; a longer one is a person's matter."""
@@ -44,11 +42,6 @@ Answer with exactly one JSON object and nothing else: {"verdict": "allow" or "as
 class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdict: Literal["allow", "ask"]
     reason: str
-
-
-def small_model(env: Mapping[str, str]) -> str | None:
-    """The name of the model that judges, if one is configured."""
-    return next((env[name] for name in SMALL_MODEL if env.get(name, "").strip()), None)
 
 
 @dataclass(slots=True)

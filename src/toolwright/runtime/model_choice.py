@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 MOST_RETRIES = 15
 
+SMALL_MODEL = ("TOOLWRIGHT_SMALL_MODEL", "ANTHROPIC_SMALL_FAST_MODEL")
+"""The variables that name the small model; the first that is set counts."""
+
 
 def model_chooser(options: ClaudeAgentOptions, ground: Ground) -> Callable[[Any], list[ResolvedModel]]:
     """A function: a model's name → that model with retries, then those to fall back to."""
@@ -71,3 +74,8 @@ def whole_number(env: Mapping[str, str], name: str, default: int) -> int:
     if not text.isdecimal():
         raise OptionsError(f"{name} must be a whole number; got {text!r}")
     return int(text)
+
+
+def small_model(env: Mapping[str, str]) -> str | None:
+    """The name of the model that judges, if one is configured."""
+    return next((env[name] for name in SMALL_MODEL if env.get(name, "").strip()), None)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from toolwright.permissions import Place, RuleSet
 from toolwright.runtime.gate import Changing, Gate, no_judge
 from toolwright.runtime.ground import Ground, keep_update, settings_rules
-from toolwright.runtime.judging import ModelJudge, small_model
-from toolwright.runtime.model_choice import chosen_model, retry_policy
+from toolwright.runtime.model_choice import chosen_model, retry_policy, small_model
 from toolwright.runtime.turn import prompt_text
 from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
@@ -19,6 +18,7 @@ from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 if TYPE_CHECKING:
     from toolwright.models.registry import ResolvedModel
     from toolwright.runtime.asking import Asking
+    from toolwright.runtime.judging import ModelJudge
     from toolwright.runtime.ledger import Ledger
     from toolwright.runtime.session import LocalSession
     from toolwright.settings import SourcedRule
@@ -54,6 +54,7 @@ def judge_of(ground: Ground, session: LocalSession, ledger: Ledger, *, session_i
     name = small_model(ground.env)
     if name is None:
         return None
+    from toolwright.runtime.judging import ModelJudge  # few sessions have a small model
 
     def request() -> str:
         turn = session.turn

@@ -5,27 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright._version import COMPATIBLE_CLI_VERSION
 from toolwright.models.base import History, HistoryMessage
 from toolwright.runtime.ending import failed_to_start
 from toolwright.runtime.tool_calls import ToolCall
-from toolwright.sessions import (
-    Journal,
-    LoadedMessage,
-    Transcript,
-    config_dir,
-    find_session,
-    fork,
-    latest_session,
-    load,
-    project_dir,
-    project_key_for_directory,
-    transcript_path,
-)
+from toolwright.sessions import Journal, config_dir, project_dir, project_key_for_directory, transcript_path
 from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeAgentOptions, OptionsError, ResultError
+
+if TYPE_CHECKING:
+    from toolwright.sessions.history import LoadedMessage
+    from toolwright.sessions.load import Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +43,29 @@ def begin(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Begi
         session_id = options.session_id or new_uuid()
         return Beginning(session_id, open_journal(transcript_path(config, key, session_id), session_id, cwd, env))
     if options.fork_session:
+        from toolwright.sessions.fork import fork
+
         source = fork(source, session_id=options.session_id, folder=project_dir(config, key), up_to=options.resume_session_at)
     return resumed(source, options, cwd, env)
 
 
 def source_transcript(options: ClaudeAgentOptions, config: Path, key: str) -> Path | None:
     """The transcript to go on from. Nothing to continue starts afresh; an id that is not there is an error."""
+    if options.resume is None and not options.continue_conversation:
+        return None
+    from toolwright.sessions.find import find_session, latest_session  # only for sessions that go on from a transcript
+
     if options.resume is not None:
         found = find_session(options.resume, config_dir=config, project_key=key)
         if found is None:
             raise no_such_session(options.resume)
         return found
-    return latest_session(config_dir=config, project_key=key) if options.continue_conversation else None
+    return latest_session(config_dir=config, project_key=key)
 
 
 def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str, str]) -> Beginning:
+    from toolwright.sessions.load import load
+
     transcript = load(path)
     messages, last_uuid = up_to(transcript, None if options.fork_session else options.resume_session_at)
     if options.resume_drops_turn is not None:

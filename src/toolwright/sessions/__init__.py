@@ -13,25 +13,13 @@ git_head       the branch a folder is on
 """
 
 from .errors import JournalError
-from .find import find_session, latest_session
-from .fork import fork
-from .history import LoadedMessage, interrupted_result
 from .journal import SYNTHETIC_MODEL, Journal
-from .load import Transcript, load, transcript_of
 from .paths import checked_session_id, config_dir, is_session_id, project_dir, project_key_for_directory, transcript_path
 
 __all__ = [
     "Journal",
     "JournalError",
     "SYNTHETIC_MODEL",
-    "Transcript",
-    "LoadedMessage",
-    "load",
-    "transcript_of",
-    "interrupted_result",
-    "find_session",
-    "latest_session",
-    "fork",
     "config_dir",
     "project_dir",
     "project_key_for_directory",
