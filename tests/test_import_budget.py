@@ -136,6 +136,7 @@ NOT_FOR_A_PLAIN_SESSION = {
     "toolwright.workspace.background",
     "toolwright.workspace.checkpoints",
     "toolwright.workspace.children",
+    "toolwright.workspace.environment",
     "toolwright.workspace.ripgrep",
     "toolwright.workspace.shells",
 }

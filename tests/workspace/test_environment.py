@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support_tools import make_workspace, text_of
-from toolwright.workspace import child_environment
-from toolwright.workspace.environment import DEFAULT_PATH, SERVER_NAMES, is_harmless, safe_path
+from toolwright.workspace.environment import DEFAULT_PATH, SERVER_NAMES, child_environment, is_harmless, safe_path
 
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "abc",

@@ -2,7 +2,6 @@
 
 from toolwright.workspace.captured import Captured
 from toolwright.workspace.dumpable import refuse_inspection
-from toolwright.workspace.environment import child_environment
 from toolwright.workspace.errors import (
     BadPath,
     CommandNotStarted,
@@ -38,6 +37,5 @@ __all__ = [
     "UnknownShell",
     "Workspace",
     "WorkspaceError",
-    "child_environment",
     "refuse_inspection",
 ]

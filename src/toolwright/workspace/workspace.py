@@ -18,7 +18,6 @@ from toolwright.workspace import files, folders
 from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
 from toolwright.workspace.boundary import Boundary, checked_path, split_path
 from toolwright.workspace.captured import OUTPUT_LIMIT, OutputCollector
-from toolwright.workspace.environment import child_environment
 from toolwright.workspace.errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed, UnknownShell
 from toolwright.workspace.ledger import Knowledge, ReadLedger
 from toolwright.workspace.leftovers import TemporaryFolder
@@ -430,6 +429,8 @@ class Workspace:
 
     def child_environment(self, **more: str) -> dict[str, str]:
         """The filtered environment for a child of this session."""
+        from toolwright.workspace.environment import child_environment  # its expressions are dear: not before there is a child
+
         environment = child_environment(self._env) | more
         account = self._child_account()
         if account is not None:
