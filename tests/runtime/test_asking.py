@@ -79,6 +79,17 @@ async def test_a_call_of_a_server_is_asked_about_with_all_its_arguments(tmp_path
 # how a question ends
 
 
+async def test_a_callback_that_hangs_denies_when_patience_ends(tmp_path: Path) -> None:
+    async def never(name: str, data: dict[str, Any], context: ToolPermissionContext) -> PermissionResult:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    env = {"TOOLWRIGHT_PERMISSION_SECONDS": "1"}
+    frames = await play(tmp_path, ScriptedModel([TOUCH, Say("ok")]), can_use_tool=never, env=env)
+    assert "no answer within 1 seconds" in str(results(frames)[0]["content"])
+    assert not made(tmp_path)
+
+
 async def test_a_question_that_is_interrupted_leaves_the_session_running_and_the_history_valid(tmp_path: Path) -> None:
     asked, gone = anyio.Event(), anyio.Event()
 

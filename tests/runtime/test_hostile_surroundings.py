@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support_runtime import play
+from support_runtime import play, results
 from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.types import OptionsError
 
@@ -145,3 +145,14 @@ async def test_files_that_steer_other_programs_are_not_written_unseen(path: str,
     await play(tmp_path, ScriptedModel([*calls, Say("done")]), permission_mode="acceptEdits", allowed_tools=rules)
     assert not (work / path).is_symlink()
     assert not (work / path).exists()
+
+
+async def test_invisible_letters_in_files_and_answers_are_spelled_out_for_the_model_and_in_the_log(tmp_path: Path) -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "notes").write_text(f"plain{hidden} text\n")
+    model = ScriptedModel([Call("Read", {"file_path": "notes"}), Call("Bash", {"command": "cat notes"}), Say("ok")])
+    frames = await play(tmp_path, model)
+    for result in results(frames):
+        assert hidden not in str(result["content"])
+        assert r"plain\U000e006f\U000e0062\U000e0065\U000e0079 text" in result["content"]

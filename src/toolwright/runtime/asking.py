@@ -1,7 +1,7 @@
 """Asking about a call: the person behind `can_use_tool` and the PermissionRequest hooks at once; the first answer counts.
 
-A person may take as long as they like; an interrupt ends the question. A callback that fails, or answers what is no answer,
-denies that one call. What the call may do afterwards is the gate's to say.
+A person may take a day; an interrupt ends the question. A callback that fails, hangs, or answers what is no answer, denies
+that one call. What the call may do afterwards is the gate's to say.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from toolwright.permissions import Call, Decision
     from toolwright.runtime.session_hooks import SessionHooks
     from toolwright.tools.base import Tool
+
+PATIENCE = 24 * 3600.0
 
 
 @dataclass
@@ -73,6 +75,8 @@ class Asking:
     hooks: SessionHooks
     waiting: Callable[[bool], Awaitable[None]]
     """Told True before and False after the person is asked, also when the question was broken off."""
+    patience: float = PATIENCE
+    """Seconds after which no answer is a no."""
 
     async def ask(self, question: Question) -> PermissionResult | None:
         """What a hook or the person answers, whoever is first; None if there is neither."""
@@ -89,7 +93,10 @@ class Asking:
         answers: list[PermissionResult] = []
 
         async def person() -> None:
-            answers.append(await ask_person(can_use_tool, question))
+            with anyio.move_on_after(self.patience) as waiting:
+                answers.append(await ask_person(can_use_tool, question))
+            if waiting.cancelled_caught:
+                answers.append(no_answer(f"gave no answer within {self.patience:g} seconds"))
             group.cancel_scope.cancel()
 
         async with anyio.create_task_group() as group:

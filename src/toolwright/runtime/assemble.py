@@ -13,7 +13,7 @@ from toolwright.hooks import Background, Hook, HookRunner, Scene
 from toolwright.models import prices
 from toolwright.protocol import frames
 from toolwright.runtime import checks
-from toolwright.runtime.asking import Asking
+from toolwright.runtime.asking import PATIENCE, Asking
 from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.context_usage import ASSUMED_WINDOW
 from toolwright.runtime.conversation import Conversation
@@ -22,7 +22,7 @@ from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.host import host_of
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
-from toolwright.runtime.model_choice import model_chooser, sampling
+from toolwright.runtime.model_choice import model_chooser, sampling, whole_number
 from toolwright.runtime.permission_choice import gate_of, judge_of, place_of
 from toolwright.runtime.planning import PlanNews
 from toolwright.runtime.resume import Beginning, begin
@@ -87,7 +87,8 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     scene = scene_of(options, beginning, workspace=workspace, session=session)
     of_settings = settings_hooks_of(ground, workspace, toolbox)
     hooks = hooks_of(options, host, session, scene=scene, of_settings=of_settings)
-    ledger, asking = Ledger(ground.env), Asking(host.can_use_tool, hooks, session.waiting_for_person)
+    patience = whole_number(ground.env, "TOOLWRIGHT_PERMISSION_SECONDS", int(PATIENCE))
+    ledger, asking = Ledger(ground.env), Asking(host.can_use_tool, hooks, session.waiting_for_person, patience)
     judge = judge_of(ground, session, ledger, session_id=beginning.session_id)
     tell_mode = mode_teller(session, beginning.session_id)
     gate = gate_of(options, ground, workspace=workspace, asking=asking, judge=judge, tell_mode=tell_mode)

@@ -6,8 +6,9 @@ them. What goes wrong is an outcome for the model to act on, never an exception 
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from os.path import join, normpath
@@ -33,6 +34,8 @@ FILE_FIELDS = ("file_path", "notebook_path")
 TRY_AGAIN = "A hook says that you may try the denied call of {name} again."
 MAX_RESULT_CHARACTERS = 400_000
 """Built-in tools bound their results far below this; it stops a function of the user's from filling the context."""
+TAGS = re.compile("[\U000e0000-\U000e007f]")
+"""Invisible twins of ASCII: whoever hides instructions for a model in a file writes them in these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,20 +263,21 @@ def as_content(value: Any) -> str | list[dict[str, Any]]:
 
 
 def bounded(output: ToolOutput) -> ToolOutput:
-    """Cut a text that no context could hold, and say so."""
+    """Cut a text that no context could hold, and say so; spell out characters that only a model would read."""
     if isinstance(output.content, str):
-        if len(output.content) <= MAX_RESULT_CHARACTERS:
-            return output
-        return ToolOutput(cut(output.content), output.structured, output.is_error)
-    if all(len(block.get("text", "")) <= MAX_RESULT_CHARACTERS for block in output.content):
+        text = presentable(output.content)
+        return output if text is output.content else ToolOutput(text, output.structured, output.is_error)
+    if all(presentable(block.get("text", "")) is block.get("text", "") for block in output.content):
         return output
-    return ToolOutput(list(cut_blocks(output.content)), output.structured, output.is_error)
+    blocks = [{**block, "text": presentable(block["text"])} if "text" in block else block for block in output.content]
+    return ToolOutput(blocks, output.structured, output.is_error)
 
 
-def cut_blocks(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for block in blocks:
-        text = block.get("text", "")
-        yield {**block, "text": cut(text)} if len(text) > MAX_RESULT_CHARACTERS else block
+def presentable(text: str) -> str:
+    """`text` as the model gets it; the same object if there is nothing to change."""
+    if not text.isascii() and TAGS.search(text):
+        text = TAGS.sub(lambda tag: tag[0].encode("unicode_escape").decode(), text)
+    return cut(text) if len(text) > MAX_RESULT_CHARACTERS else text
 
 
 def cut(text: str) -> str:
