@@ -18,6 +18,7 @@ writing = threading.Lock()
 extra_tools: list[str] = []
 redefined: dict[str, object] = {}
 cancelled: list[object] = []
+abilities: dict[str, object] = {}
 
 
 def write(message: object) -> None:
@@ -48,7 +49,8 @@ def tool(name: str, **more: object) -> dict[str, object]:
 
 
 NAMES = """echo pid env cwd slow crash big garbage progress_flood stderr_flood structured misfit strangers twice late ask roots
-sample log grow redefine setsid kinds image refuse nothing cancelled waiting""".split()  # noqa: SIM905 — a word list reads better
+sample log grow redefine setsid kinds image refuse nothing cancelled waiting
+sample_with sample_and_stop stop_sampling abilities last_answer""".split()  # noqa: SIM905 — a word list reads better
 OUTPUT = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 
 
@@ -136,6 +138,19 @@ def call(number: object, name: str, arguments: dict[str, object], token: object)
             text(number, json.dumps(ask("roots/list", {})))
         case "sample":
             text(number, json.dumps([ask("sampling/createMessage", {}), ask("made/up", {}), ask("ping", {})]))
+        case "sample_with":
+            text(number, json.dumps(ask("sampling/createMessage", arguments)))
+        case "sample_and_stop":
+            write({"jsonrpc": "2.0", "id": "dropped", "method": "sampling/createMessage", "params": arguments})
+            stop = waiting[number] = threading.Event()
+            stop.wait(30)
+        case "stop_sampling":
+            write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "dropped"}})
+            text(number, "stopped")
+        case "abilities":
+            text(number, json.dumps(abilities))
+        case "last_answer":
+            text(number, json.dumps(answers.get("dropped")))
         case "log":
             write({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "warning", "data": "it is late"}})
             text(number, "logged")
@@ -178,14 +193,32 @@ def call(number: object, name: str, arguments: dict[str, object], token: object)
             text(number, f"unknown tool {name}", isError=True)
 
 
+def take_stateless(number: object, method: object, params: dict[str, object]) -> None:
+    """Without a handshake: what it wants to know it says in the result of a call, which then comes again."""
+    if method == "server/discover":
+        reply(number, {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})
+    elif method == "tools/list":
+        reply(number, {"tools": [tool("sample_with")]})
+    elif method == "tools/call" and "inputResponses" in params:
+        text(number, json.dumps(params["inputResponses"]))
+    elif method == "tools/call":
+        wanted = {"mine": {"method": "sampling/createMessage", "params": params["arguments"]}}
+        reply(number, {"resultType": "input_required", "inputRequests": wanted})
+    elif number is not None:
+        write({"jsonrpc": "2.0", "id": number, "error": {"code": -32601, "message": "Method not found"}})
+
+
 def take(message: dict[str, object]) -> None:
     number, method = message.get("id"), message.get("method")
     params = message.get("params") or {}
     assert isinstance(params, dict)
-    if method == "initialize":
+    if MODE == "stateless":
+        take_stateless(number, method, params)
+    elif method == "initialize":
         if MODE == "old":
             write({"jsonrpc": "2.0", "id": number, "result": {"protocolVersion": "1999-01-01", "capabilities": {}}})
             return
+        abilities.update(params["capabilities"])
         able = {"tools": {"listChanged": True}, "logging": {}}
         reply(
             number,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.mcp.configs import BadServerConfig, parse_config, read_servers
+from toolwright.mcp.configs import BadServerConfig, SamplingBudget, parse_config, read_servers
 
 
 def test_a_stdio_server_needs_only_a_command() -> None:
@@ -25,11 +25,13 @@ def test_every_field_is_read() -> None:
         "alwaysLoad": True,
         "disabled": True,
         "shared": False,
+        "sampling": {"maxRequests": 3, "maxTokens": 1000},
     }
     config = parse_config("files", entry)
     assert (config.args, config.env, config.cwd) == (("-v",), {"A": "b"}, "sub")
     assert (config.call_timeout, config.tool_timeouts) == (1.5, {"slow": 0.25})
     assert (config.always_load, config.disabled, config.shared) == (True, True, False)
+    assert config.sampling == SamplingBudget(3, 1000)
 
 
 @pytest.mark.parametrize(("given", "kind"), [("http", "http"), ("streamable-http", "http"), ("sse", "sse"), (None, "http")])
@@ -56,6 +58,13 @@ def test_a_url_makes_a_server_over_http(given: str | None, kind: str) -> None:
         ({"command": "x", "timeout": 0}, ".timeout: must be milliseconds above 0"),
         ({"command": "x", "disabled": "yes"}, ".disabled: must be true or false"),
         ({"command": "x", "toolTimeouts": {"a": "b"}}, ".toolTimeouts"),
+        ({"command": "x", "sampling": True}, ".sampling: must be an object with maxRequests and maxTokens"),
+        ({"command": "x", "sampling": {"maxRequests": 1}}, ".sampling: must be an object with maxRequests and maxTokens"),
+        (
+            {"command": "x", "sampling": {"maxRequests": 1, "maxTokens": 0}},
+            ".sampling.maxTokens: must be a whole number above 0",
+        ),
+        ({"command": "x", "sampling": {"maxRequests": True, "maxTokens": 1}}, ".sampling.maxRequests: must be a whole number"),
     ],
 )
 def test_a_mistake_is_named_with_server_and_field(entry: Any, said: str) -> None:

@@ -84,7 +84,9 @@ class McpClient:
         self._capabilities = capabilities
         self._ids = itertools.count(1)
         self._progress: dict[Any, Progress] = {}
-        self._answers: set[OwnedTask] = set()
+        self._answers: dict[OwnedTask, Any] = {}
+        """Questions of the server that are being answered, and their ids."""
+        self._calls: set[int] = set()
         self._subscription: OwnedTask | None = None
         self.introduction = Introduction()
         link.inbox = self
@@ -234,19 +236,32 @@ class McpClient:
         meta = ({TOOL_USE_META: tool_use_id} if tool_use_id else {}) | {"progressToken": number}
         if progress is not None:
             self._progress[number] = progress
+        self._calls.add(number)
         try:
             return await self.request(method, {**params, "_meta": meta}, number=number)
         except anyio.get_cancelled_exc_class():
             await self._withdraw(number)
             raise
         finally:
+            self._calls.discard(number)
             self._progress.pop(number, None)
 
     async def _withdraw(self, number: int) -> None:
         """Nobody waits for the call any more: the server can stop."""
+        self._calls.discard(number)
+        dropped = [] if self._calls else self._drop_questions()  # whose they are is not said: they end with the last call
         params = {"requestId": number, "reason": "The call was given up."}
         with anyio.move_on_after(_WITHDRAW_SECONDS, shield=True), suppress(LinkError):
             await self._link.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+            for question in dropped:
+                await self._link.send(request_error(question, -32000, "The call that this was asked for was given up."))
+
+    def _drop_questions(self) -> list[Any]:
+        """The ids of those that had no answer yet."""
+        dropped = {task: number for task, number in self._answers.items() if not task.done}
+        for task in dropped:
+            task.cancel()
+        return list(dropped.values())
 
     async def _answer_all(self, requests: Any) -> dict[str, Any]:
         """The questions of a result that wants more input, answered one after the other. Raises `BadAnswer`."""
@@ -273,11 +288,11 @@ class McpClient:
         self._hearing.lost(reason)
 
     def _asked(self, message: Message, method: str) -> None:
-        self._answers = {task for task in self._answers if not task.done}
+        self._answers = {task: number for task, number in self._answers.items() if not task.done}
         busy = len(self._answers) >= _MOST_ANSWERS_AT_ONCE
         work = partial(self._refuse_busy, message) if busy else partial(self._answer, message, method)
         if len(self._answers) < 4 * _MOST_ANSWERS_AT_ONCE:  # a flood of questions gets no answer at all
-            self._answers.add(spawn(work, name="mcp question"))
+            self._answers[spawn(work, name="mcp question")] = message["id"]
 
     async def _refuse_busy(self, message: Message) -> None:
         with suppress(LinkError):
@@ -300,6 +315,9 @@ class McpClient:
                 heard = self._progress.get(token) if isinstance(token, int | str) else None
                 if heard is not None:
                     heard(given)
+            case "notifications/cancelled":
+                for task in [task for task, number in self._answers.items() if number == given.get("requestId")]:
+                    task.cancel()
             case "notifications/tools/list_changed":
                 self._hearing.tools_changed()
             case "notifications/message":

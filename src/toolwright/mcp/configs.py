@@ -27,6 +27,15 @@ class BadServerConfig(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class SamplingBudget:
+    """How much one server may ask of the session's model, for as long as the session lasts."""
+
+    max_requests: int
+    max_tokens: int
+    """In and out, of all its requests together."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerConfig:
     """One external server, checked and expanded. Times are in seconds; None means the session's own default."""
 
@@ -46,6 +55,8 @@ class ServerConfig:
     """Whether sessions of this process may use one process of this (stdio) server together."""
     protocol: str | None = None
     """The protocol version to speak, where it is not to be negotiated."""
+    sampling: SamplingBudget | None = None
+    """None: the server may not ask for the model."""
     scope: str = "dynamic"
 
     def shown(self) -> dict[str, Any]:
@@ -119,6 +130,7 @@ class _Entry:
             disabled=self._boolean("disabled", False),
             shared=self._boolean("shared", True),
             protocol=self._text("protocolVersion") or None,
+            sampling=self._sampling(),
             scope=scope,
         )
 
@@ -155,6 +167,18 @@ class _Entry:
         if not isinstance(given, Mapping) or not all(isinstance(name, str) and _is_time(ms) for name, ms in given.items()):
             raise self._bad("toolTimeouts", "must be an object: a tool's name → milliseconds above 0")
         return {name: ms / 1000 for name, ms in given.items()}
+
+    def _sampling(self) -> SamplingBudget | None:
+        given = self._entry.get("sampling")
+        if given is None:
+            return None
+        names = ("maxRequests", "maxTokens")
+        if not isinstance(given, Mapping) or set(given) != set(names):
+            raise self._bad("sampling", "must be an object with maxRequests and maxTokens, or be left out to allow none")
+        for name in names:
+            if not isinstance(given[name], int) or isinstance(given[name], bool) or given[name] < 1:
+                raise self._bad(f"sampling.{name}", f"must be a whole number above 0; got {given[name]!r}"[:200])
+        return SamplingBudget(given["maxRequests"], given["maxTokens"])
 
     def _milliseconds(self, key: str) -> float | None:
         given = self._entry.get(key)

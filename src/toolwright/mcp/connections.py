@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from toolwright.mcp.approvals import Approvals
 from toolwright.mcp.audience import Audience, Timing
-from toolwright.mcp.configs import ServerConfig
+from toolwright.mcp.configs import SamplingBudget, ServerConfig
 from toolwright.mcp.definitions import Definitions
 from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.links import Link
-from toolwright.mcp.questions import Answering
+from toolwright.mcp.questions import Answering, Ask
 
 if TYPE_CHECKING:
     from toolwright.workspace.children import Account
@@ -37,6 +37,8 @@ class Surroundings:
     isolation: Hashable = None
     idle_seconds: float = SHARED_IDLE_SECONDS
     answering: Answering = field(default_factory=Answering)
+    """For every server; without `sample`, which is made for each server that has a budget."""
+    sampler: Callable[[SamplingBudget], Ask] | None = None
     timing: Timing = field(default_factory=Timing)
     tokens: str | None = None
     """The folder in which logins to HTTP servers are kept, and what the tools of servers in settings files were."""
@@ -45,6 +47,7 @@ class Surroundings:
 def external_server(config: ServerConfig, around: Surroundings, audience: Audience | None = None) -> ExternalServer:
     """A server that is not connected yet."""
     own = object()  # what makes a process that is not shared one of its own
+    around = replace(around, answering=_answering_for(config, around))
 
     def make_link() -> Link:
         return _stdio_link(config, around, own) if config.kind == "stdio" else _http_link(config, around)
@@ -55,6 +58,13 @@ def external_server(config: ServerConfig, around: Surroundings, audience: Audien
     if around.tokens is not None and config.scope != "dynamic":
         server.definitions = Definitions(Approvals(around.tokens, config))
     return server
+
+
+def _answering_for(config: ServerConfig, around: Surroundings) -> Answering:
+    """One budget for as long as the server is there: connecting again does not fill it up."""
+    if config.sampling is None or around.sampler is None:
+        return around.answering
+    return replace(around.answering, sample=around.sampler(config.sampling))
 
 
 def _stdio_link(config: ServerConfig, around: Surroundings, own: object) -> Link:

@@ -18,7 +18,7 @@ Ask = Callable[[str, Params], Awaitable[Params]]
 """(server's name, params of its request) → result of the request."""
 
 MOST_QUESTIONS = 50
-"""How often one connection may ask a person or a model."""
+"""How often one connection may ask a person. A model has a budget of its own."""
 
 
 def no_roots() -> Sequence[str]:
@@ -27,7 +27,10 @@ def no_roots() -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """Who answers. `elicit` gives `{"action": "accept" | "decline" | "cancel", "content"?: {…}}`."""
+    """Who answers. `elicit` gives `{"action": "accept" | "decline" | "cancel", "content"?: {…}}`.
+
+    `sample` gives a message of a model, asks whoever must allow it and keeps to its budget. Both may raise `Refusal`.
+    """
 
     roots: Callable[[], Sequence[str]] = no_roots
     elicit: Ask | None = None
@@ -68,7 +71,6 @@ class Questions:
             case "elicitation/create":
                 return await self._elicit(given)
             case "sampling/createMessage" if self._answering.sample is not None:
-                self._count()
                 return await self._asking(self._answering.sample, given)
         raise Refusal(METHOD_NOT_FOUND, f"Method not found: {method[:200]}")
 
@@ -84,6 +86,8 @@ class Questions:
     async def _asking(self, ask: Ask, params: Params) -> Params:
         try:
             return await ask(self._name, params)
+        except Refusal:
+            raise
         except Exception as error:  # host callback: its failure is an answer
             raise Refusal(INTERNAL_ERROR, f"The question could not be answered: {type(error).__name__}") from error
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolwright.hooks import Background, Hook, HookRunner, Scene
@@ -289,11 +290,12 @@ def server_access(
     roots = workspace.roots
 
     def make() -> ServerGround:
-        from toolwright.runtime.tool_servers import ServerGround, answering_of, surroundings
+        from toolwright.runtime.tool_servers import ServerGround, answering_of, sampler_of, surroundings
 
         answering = answering_of(host.can_use_tool, session.waiting_for_person, lambda: roots)
+        sampler = sampler_of(host.can_use_tool, session.waiting_for_person, lambda: session.started.conversation)
         around = surroundings(workspace, ground.env, roots, user=options.user, answering=answering)
-        return ServerGround(around, ground.settings, audience)
+        return ServerGround(replace(around, sampler=sampler), ground.settings, audience)
 
     def audience(name: str) -> Audience:
         from toolwright.mcp.audience import Audience

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.audience import CALL_SECONDS, CONNECT_SECONDS, Audience, Timing
-from toolwright.mcp.configs import IN_PROCESS, BadServerConfig, ServerConfig, parse_config, read_servers
+from toolwright.mcp.configs import IN_PROCESS, BadServerConfig, SamplingBudget, ServerConfig, parse_config, read_servers
 from toolwright.mcp.connections import Surroundings, external_server
 from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.links import Link, LinkError
@@ -28,6 +28,7 @@ from toolwright.types import (
 )
 
 if TYPE_CHECKING:
+    from toolwright.runtime.conversation import Conversation
     from toolwright.settings import Settings
     from toolwright.settings.values import ServerConfig as WrittenServer
     from toolwright.workspace import Workspace
@@ -149,7 +150,7 @@ def timing_of(env: Mapping[str, str]) -> Timing:
 
 
 def answering_of(can_use_tool: CanUseTool | None, waiting: Waiting, roots: Callable[[], tuple[str, ...]]) -> Answering:
-    """Who answers what servers ask: a person through `can_use_tool`; no model (sampling stays off)."""
+    """Who answers what every server may ask: a person through `can_use_tool`."""
     return Answering(roots, None if can_use_tool is None else elicitation_by(can_use_tool, waiting))
 
 
@@ -168,6 +169,21 @@ def elicitation_by(can_use_tool: CanUseTool, waiting: Waiting) -> Ask:
         return {"action": "cancel" if result.interrupt else "decline"}
 
     return elicit
+
+
+def sampler_of(
+    can_use_tool: CanUseTool | None, waiting: Waiting, conversation: Callable[[], Conversation]
+) -> Callable[[SamplingBudget], Ask] | None:
+    """Makes what answers with the session's model, for a server that has a budget. Without a person there is none."""
+    if can_use_tool is None:
+        return None
+
+    def sampler(budget: SamplingBudget) -> Ask:
+        from toolwright.runtime.server_sampling import ServerSampling  # few servers may ask for a model
+
+        return ServerSampling(budget, can_use_tool, waiting, conversation)
+
+    return sampler
 
 
 def account_of(user: str | None) -> Account | None:
