@@ -156,3 +156,12 @@ async def test_invisible_letters_in_files_and_answers_are_spelled_out_for_the_mo
     for result in results(frames):
         assert hidden not in str(result["content"])
         assert r"plain\U000e006f\U000e0062\U000e0065\U000e0079 text" in result["content"]
+
+
+async def test_a_file_of_variables_in_the_folder_moves_nothing(tmp_path: Path, work: Path) -> None:
+    lines = ["CLAUDE_CONFIG_DIR=moved", "HOME=moved", "BASH_ENV=./run", "PATH=.", "ANTHROPIC_BASE_URL=http://127.0.0.1:1"]
+    (work / ".env").write_text("\n".join(lines))
+    (work / "run").write_text("touch CANARY")
+    frames = await play(tmp_path, ScriptedModel([Call("Bash", {"command": "ls"}), Say("done")]))
+    assert results(frames)[0]["content"] == "run"
+    assert sorted(path.name for path in work.iterdir()) == [".env", "run"]
