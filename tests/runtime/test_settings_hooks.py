@@ -26,7 +26,7 @@ from support_runtime import (
 )
 from toolwright.models.scripted import Call, Fail, Say, ScriptedModel
 from toolwright.runtime.assemble import open_session
-from toolwright.types import HookMatcher, OptionsError, PermissionResultAllow
+from toolwright.types import HookMatcher, OptionsError, PermissionResultAllow, PermissionUpdate
 
 pytestmark = pytest.mark.anyio
 
@@ -468,6 +468,113 @@ async def test_a_failing_model_is_told_to_hooks(tmp_path: Path) -> None:
     hooks: Any = {"StopFailure": [HookMatcher(matcher="authentication_failed", hooks=[look])]}
     await play(tmp_path, ScriptedModel([Fail("bad key", kind="authentication_failed")]), hooks=hooks)
     assert (seen[0]["error"], "bad key" in seen[0]["error_details"]) == ("authentication_failed", True)
+
+
+class Onlookers:
+    """A command of the settings and a Python function for each event; nobody waits for either, so tests wait here."""
+
+    def __init__(self, folder: Path, *events: str) -> None:
+        self._told = folder / "told"
+        self._told.mkdir()
+        self._seen: list[Any] = []
+        record = 'f="$CLAUDE_PROJECT_DIR/../told/$$"; cat > "$f.part" && mv "$f.part" "$f.json"'
+        commands = [{"hooks": [{"type": "command", "command": record}]}]
+        self.settings = json.dumps({"hooks": dict.fromkeys(events, commands)})
+        self.hooks: Any = {event: [HookMatcher(hooks=[self._look])] for event in events}
+
+    async def _look(self, payload: Any, tool_use_id: str | None, context: Any) -> Any:
+        self._seen.append(payload)
+        return {}
+
+    async def told(self, count: int, *fields: str) -> list[tuple[Any, ...]]:
+        """These fields of what the commands were told, once both sides have been told `count` times, and the same."""
+        with anyio.fail_after(30):
+            while len(self._seen) < count or len(list(self._told.glob("*.json"))) < count:
+                await anyio.sleep(0.01)
+        by_commands = [json.loads(path.read_text()) for path in self._told.glob("*.json")]
+        assert sorted(map(json.dumps, by_commands)) == sorted(map(json.dumps, self._seen))
+        return sorted(tuple(payload.get(field) for field in fields) for payload in by_commands)
+
+
+async def test_each_memory_file_that_is_read_is_told_with_the_reason(tmp_path: Path) -> None:
+    work = workspace(tmp_path)
+    (work / "sub").mkdir()
+    (work / "CLAUDE.md").write_text("Be kind. @more.md")
+    (work / "more.md").write_text("Be brief.")
+    (work / "sub" / "AGENTS.md").write_text("Be exact.")
+    (work / "sub" / "file.txt").write_text("x")
+    onlookers = Onlookers(tmp_path, "InstructionsLoaded")
+    model = ScriptedModel([Call("Read", {"file_path": "sub/file.txt"}), Say("ok")])
+    async with session_for(tmp_path, model, settings=onlookers.settings, hooks=onlookers.hooks) as session:
+        await session.send(user("go"))
+        await until_result(session)
+        told = await onlookers.told(3, "load_reason", "file_path", "memory_type", "parent_file_path")
+    top = os.path.realpath(work)
+    assert told == [
+        ("include", f"{top}/more.md", "Project", f"{top}/CLAUDE.md"),
+        ("nested_traversal", f"{top}/sub/AGENTS.md", "Project", None),
+        ("session_start", f"{top}/CLAUDE.md", "Project", None),
+    ]
+
+
+async def test_a_folder_that_an_answer_adds_is_told_and_one_that_cannot_be_added_is_not(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    onlookers = Onlookers(tmp_path, "DirectoryAdded")
+    answers = [[str(other), "/no/such/folder"], [str(other)]]
+
+    async def yes(name: str, tool_input: dict[str, Any], context: Any) -> PermissionResultAllow:
+        add = PermissionUpdate("addDirectories", directories=answers.pop(0), destination="session")
+        return PermissionResultAllow(updated_permissions=[add])
+
+    model = ScriptedModel([Call("Write", {"file_path": str(other / name), "content": "x"}) for name in "ab"] + [Say("ok")])
+    more: Any = {"settings": onlookers.settings, "hooks": onlookers.hooks, "can_use_tool": yes}
+    async with session_for(tmp_path, model, **more) as session:
+        await session.send(user("go"))
+        await until_result(session)
+        assert await onlookers.told(1, "directory") == [(os.path.realpath(other),)]
+    assert not answers
+
+
+def scripted_file(folder: Path, name: str) -> str:
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps({"model": name, "steps": [{"text": f"I am {name}."}]}))
+    return f"scripted:{path}"
+
+
+async def test_a_model_that_is_set_is_told_before_and_after(tmp_path: Path) -> None:
+    onlookers = Onlookers(tmp_path, "PreModelSwitch", "PostModelSwitch")
+    first, second = ScriptedModel([], model="first"), scripted_file(tmp_path, "second")
+    async with session_for(tmp_path, first, settings=onlookers.settings, hooks=onlookers.hooks) as session:
+        for _ in range(2):  # the second time nothing changes
+            await session.control({"subtype": "set_model", "model": second})
+        told = await onlookers.told(2, "hook_event_name", "from_model", "to_model", "trigger")
+    assert told == [(event, "first", "second", "set_model") for event in ("PostModelSwitch", "PreModelSwitch")]
+
+
+async def test_a_model_that_is_fallen_back_to_is_told_before_and_after(tmp_path: Path) -> None:
+    onlookers = Onlookers(tmp_path, "PreModelSwitch", "PostModelSwitch")
+    first, second = (
+        ScriptedModel([Fail("busy", kind="overloaded", status=529)], model="first"),
+        scripted_file(tmp_path, "second"),
+    )
+    more: Any = {"settings": onlookers.settings, "hooks": onlookers.hooks, "fallback_model": second}
+    async with session_for(tmp_path, first, **more) as session:
+        await session.send(user("go"))
+        assert texts(await until_result(session)) == ["I am second."]
+        told = await onlookers.told(2, "hook_event_name", "from_model", "to_model", "trigger")
+    assert told == [(event, "first", "second", "fallback") for event in ("PostModelSwitch", "PreModelSwitch")]
+
+
+@pytest.mark.parametrize("command", [answer("PreModelSwitch", permissionDecision="deny"), "echo no >&2; exit 2"])
+async def test_a_hook_cannot_keep_the_model_and_its_refusal_is_reported(tmp_path: Path, command: str) -> None:
+    lines: list[str] = []
+    second, settings = scripted_file(tmp_path, "second"), command_settings("PreModelSwitch", command)
+    async with session_for(tmp_path, ScriptedModel([], model="first"), settings=settings, stderr=lines.append) as session:
+        assert await session.control({"subtype": "set_model", "model": second}) == {"model": "second"}
+        with anyio.fail_after(30):
+            while not any("PreModelSwitch hook" in line for line in lines):
+                await anyio.sleep(0.01)
 
 
 async def test_a_denied_call_may_be_tried_again_if_a_hook_says_so(tmp_path: Path) -> None:

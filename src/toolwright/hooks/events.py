@@ -46,13 +46,15 @@ EVENTS: Mapping[str, Event] = {
     "Stop": Event(refusable=True),
     "StopFailure": Event("error"),
     "CwdChanged": Event(),
+    "InstructionsLoaded": Event("load_reason"),
+    "DirectoryAdded": Event(),
+    "PreModelSwitch": Event(),
+    "PostModelSwitch": Event(),
     "SubagentStart": Event("agent_type", happens=False),
     "SubagentStop": Event("agent_type", refusable=True, happens=False),
     "PreCompact": Event("trigger", refusable=True, happens=False),
     "PostCompact": Event("trigger", happens=False),
-    "InstructionsLoaded": Event("load_reason", happens=False),
     "ConfigChange": Event("source", refusable=True, happens=False),
-    "DirectoryAdded": Event(happens=False),
     "FileChanged": Event("file_path", happens=False),
     "Setup": Event("trigger", happens=False),
     "UserPromptExpansion": Event("command_name", refusable=True, words_are_context=True, happens=False),
@@ -64,8 +66,6 @@ EVENTS: Mapping[str, Event] = {
     "WorktreeRemove": Event(happens=False),
     "Elicitation": Event("mcp_server_name", refusable=True, happens=False),
     "ElicitationResult": Event("mcp_server_name", refusable=True, happens=False),
-    "PreModelSwitch": Event(happens=False),
-    "PostModelSwitch": Event(happens=False),
 }
 
 GUARDED = frozenset({"PreToolUse"})

@@ -111,9 +111,21 @@ def cwd_changed(scene: Scene, *, old: str, new: str) -> dict[str, Any]:
     return _event(scene, "CwdChanged") | {"old_cwd": old, "new_cwd": new}
 
 
-def instructions_loaded(scene: Scene, *, file_path: str, memory_type: str, load_reason: str) -> dict[str, Any]:
+def directory_added(scene: Scene, *, directory: str) -> dict[str, Any]:
+    return _event(scene, "DirectoryAdded") | {"directory": directory}
+
+
+def instructions_loaded(
+    scene: Scene, *, file_path: str, memory_type: str, load_reason: str, parent_file_path: str | None = None
+) -> dict[str, Any]:
+    """`parent_file_path` is the file that imports this one."""
     told = {"file_path": file_path, "memory_type": memory_type, "load_reason": load_reason}
-    return _event(scene, "InstructionsLoaded") | told
+    return _event(scene, "InstructionsLoaded") | told | ({"parent_file_path": parent_file_path} if parent_file_path else {})
+
+
+def model_switch(scene: Scene, event: str, *, old: str, new: str, trigger: str) -> dict[str, Any]:
+    """`event` is PreModelSwitch or PostModelSwitch, `trigger` set_model or fallback."""
+    return _event(scene, event) | {"from_model": old, "to_model": new, "trigger": trigger}
 
 
 def session_start(scene: Scene, *, source: str, model: str | None = None) -> dict[str, Any]:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from toolwright.runtime.gate import Gate
     from toolwright.runtime.seams import Host
     from toolwright.runtime.tool_servers import ServerGround
+    from toolwright.settings.memory import Loaded
     from toolwright.workspace.checkpoints import FileHistory
     from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.egress.session import Egress
@@ -97,7 +98,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     preapproved = frozenset(tool.name for tool in extra) | OF_OWN_SHELLS | OF_THE_SESSION
     background = BackgroundTasks(workspace, beginning.session_id, send=session.put_now, wake=session.wake)
     hooks.background_tasks = background.summaries
-    remembering = remembering_of(options, ground, gate)
+    remembering = remembering_of(options, ground, gate, hooks=hooks)
     planning = PlanNews(lambda: gate.mode, can_exit="ExitPlanMode" in toolbox.tools)
     runner = ToolRunner(toolbox, gate, hooks, workspace, beginning.session_id, preapproved)
     runner.longest_served = output_limit(ground.env)
@@ -157,9 +158,15 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
 # the ground
 
 
-def remembering_of(options: ClaudeAgentOptions, ground: Ground, gate: Gate) -> Remembering:
+def remembering_of(options: ClaudeAgentOptions, ground: Ground, gate: Gate, *, hooks: SessionHooks) -> Remembering:
+    def loaded(file: Loaded, reason: str) -> None:
+        hooks.instructions_are_loaded(file.path, file.kind, reason=reason, parent=file.imported_by)
+
+    def say(line: str) -> None:
+        tell(options, line)
+
     further = [os.path.join(ground.cwd, os.path.expanduser(os.fspath(folder))) for folder in options.add_dirs]
-    return Remembering(ground, further=further, hidden=gate.hidden_paths, tell=lambda line: tell(options, line))
+    return Remembering(ground, further=further, hidden=gate.hidden_paths, tell=say, loaded=loaded)
 
 
 def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:

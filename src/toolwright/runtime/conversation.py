@@ -135,16 +135,25 @@ class Conversation:
 
     async def change_models(self, models: list[ResolvedModel]) -> None:
         """Go on with other models. Thinking is signed for the model that thought it, and another would refuse it."""
+        old, new = self.model.id, models[0].id
+        self._tell_switch("PreModelSwitch", old, new, trigger="set_model")
         await self.release_models()
         self.models = models
         self.history = History(without_thinking(message) for message in self.history)
+        self._tell_switch("PostModelSwitch", old, new, trigger="set_model")
 
     async def fall_back(self) -> None:
         """Go on with the next model, for the rest of the session."""
         dropped, *rest = self.models
+        self._tell_switch("PreModelSwitch", dropped.id, rest[0].id, trigger="fallback")
         self.models = rest
         self.history = History(without_thinking(message) for message in self.history)
+        self._tell_switch("PostModelSwitch", dropped.id, rest[0].id, trigger="fallback")
         await dropped.model.aclose()
+
+    def _tell_switch(self, event: str, old: str, new: str, *, trigger: str) -> None:
+        if old != new:
+            self.hooks.model_switches(event, old, new, trigger=trigger)
 
     async def release_models(self) -> None:
         for model in self.models:

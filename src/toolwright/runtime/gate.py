@@ -58,8 +58,8 @@ def nothing_kept(update: PermissionUpdate) -> None:
     """For sessions without settings files."""
 
 
-def nobody_told(mode: PermissionMode) -> None:
-    """For sessions that tell no one of their mode."""
+def nobody_told(news: str) -> None:
+    """For sessions that tell no one of their mode and folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,8 @@ class Changing:
     keep: Callable[[PermissionUpdate], None] = nothing_kept
     """Writes an update whose destination is a settings file to that file."""
     mode_changed: Callable[[PermissionMode], None] = nobody_told
+    directory_added: Callable[[str], None] = nobody_told
+    """Told once the folder is there to stay."""
 
 
 Judge = Callable[[Question], Awaitable[str | None]]
@@ -221,6 +223,8 @@ class Gate:
             for directory in added:
                 self._changing.remove_directory(directory)
             raise
+        for directory in added:
+            self._changing.directory_added(directory)
 
     def set_mode(self, mode: PermissionMode) -> None:
         """Change the mode. Raises `OptionsError` for one that may not be used here."""

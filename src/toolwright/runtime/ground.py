@@ -19,7 +19,7 @@ from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionUpdate
 
 if TYPE_CHECKING:
-    from toolwright.settings.memory import Memory, MemoryPlaces, Recollection
+    from toolwright.settings.memory import Loaded, Memory, MemoryPlaces, Recollection
     from toolwright.settings.values import Scope
 
 Hidden = Callable[[str], bool]
@@ -146,33 +146,43 @@ def keep_update(update: PermissionUpdate, ground: Ground) -> None:
 class Remembering:
     """The memory files of one session: read with the first prompt, and those of a subfolder once a file there has been read."""
 
-    __slots__ = ("_further", "_ground", "_hidden", "_recollection", "_tell")
+    __slots__ = ("_further", "_ground", "_hidden", "_loaded", "_recollection", "_tell")
 
     def __init__(
-        self, ground: Ground, *, further: Sequence[str], hidden: Callable[[], Hidden | None], tell: Callable[[str], None]
+        self,
+        ground: Ground,
+        *,
+        further: Sequence[str],
+        hidden: Callable[[], Hidden | None],
+        tell: Callable[[str], None],
+        loaded: Callable[[Loaded, str], None],
     ) -> None:
+        """`loaded` is told each file that was read, and why."""
         self._ground = ground
         self._further = further
         self._hidden = hidden
         self._tell = tell
+        self._loaded = loaded
         self._recollection: Recollection | None = None
 
     def beginning(self) -> str:
         from toolwright.settings.memory import Recollection  # not before there is a prompt
 
         self._recollection = Recollection(self._places())
-        return self._told(self._recollection.beginning())
+        return self._told(self._recollection.beginning(), "session_start")
 
     def below(self, folders: Collection[str]) -> list[str]:
         """The texts about these folders that were not told yet."""
         if not folders or self._recollection is None:
             return []
-        told = self._told(self._recollection.below(folders))
+        told = self._told(self._recollection.below(folders), "nested_traversal")
         return [told] if told else []
 
-    def _told(self, memory: Memory) -> str:
+    def _told(self, memory: Memory, reason: str) -> str:
         for note in memory.notes:
             self._tell(f"toolwright: {note}")
+        for file in memory.loaded:
+            self._loaded(file, "include" if file.imported_by else reason)
         return memory.text
 
     def _places(self) -> MemoryPlaces:

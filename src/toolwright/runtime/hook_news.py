@@ -48,4 +48,7 @@ class HookNews:
     def came_late(self, event: str, outcome: HookOutcome) -> None:
         for text in outcome.system_messages:
             self.send(frames.system("informational", self.session_id(), content=text, level="info"))
+        if event == "PreModelSwitch" and (outcome.block or outcome.decision in ("deny", "ask")):
+            # Whoever wrote this hook meant it to guard something.
+            self.diagnose("toolwright: a PreModelSwitch hook refused; nobody waits for these hooks, so the model was changed.")
         self.hear(outcome.additional_context)

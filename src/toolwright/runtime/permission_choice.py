@@ -44,6 +44,7 @@ def gate_of(
         refuse_mode=lambda new: refuse_mode(new, ground) or refuse_switch(new, mode, options),
         keep=lambda update: keep_update(update, ground),
         mode_changed=tell_mode,
+        directory_added=lambda directory: asking.hooks.folder_is_added(os.path.realpath(directory)),
     )
     mode = starting_mode(options, ground)
     return Gate(rules, mode, asking=asking, changing=changing, judge=no_judge if judge is None else judge)

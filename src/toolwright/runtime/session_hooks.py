@@ -93,6 +93,24 @@ class SessionHooks:
         if self._runner.has("CwdChanged"):
             await self._run("CwdChanged", inputs.cwd_changed(self._scene(), old=old, new=new))
 
+    def instructions_are_loaded(self, file_path: str, memory_type: str, *, reason: str, parent: str | None) -> None:
+        """A memory file was read for the conversation. Not waited for."""
+        if self._runner.has("InstructionsLoaded", reason):
+            payload = inputs.instructions_loaded(
+                self._scene(), file_path=file_path, memory_type=memory_type, load_reason=reason, parent_file_path=parent
+            )
+            self._runner.start("InstructionsLoaded", payload, match_value=reason)
+
+    def folder_is_added(self, directory: str) -> None:
+        """Not waited for."""
+        if self._runner.has("DirectoryAdded"):
+            self._runner.start("DirectoryAdded", inputs.directory_added(self._scene(), directory=directory))
+
+    def model_switches(self, event: str, old: str, new: str, *, trigger: str) -> None:
+        """PreModelSwitch and PostModelSwitch. Not waited for, the first neither: it cannot keep the model."""
+        if self._runner.has(event):
+            self._runner.start(event, inputs.model_switch(self._scene(), event, old=old, new=new, trigger=trigger))
+
     def person_is_called(self, message: str, kind: str) -> None:
         """Somebody is wanted. The hooks that tell them are not waited for."""
         if self._runner.has("Notification", kind):

@@ -49,31 +49,60 @@ class MemoryPlaces:
     managed: tuple[str, ...] = MANAGED_FOLDERS
 
 
+class Loaded(NamedTuple):
+    """A memory file that was read: whose it is (a key of `LABELS`), and the file that imports it, if one does."""
+
+    path: str
+    kind: str
+    imported_by: str | None = None
+
+
 @dataclass(slots=True)
 class Memory:
     """The text for the conversation ('' if there is nothing), the files it came from, and what was left out."""
 
     text: str = ""
-    files: list[str] = field(default_factory=list)
+    loaded: list[Loaded] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def files(self) -> list[str]:
+        return [file.path for file in self.loaded]
+
+
+LABELS = {
+    "Managed": "from the administrator",
+    "User": "the user's own, for all projects",
+    "Project": "of the project",
+    "Local": "the user's own, for this project",
+}
 
 
 class Candidate(NamedTuple):
-    """A file that may be there, and what it is. Those `of_project` come with the folder, whoever filled it."""
+    """A file that may be there, and whose it is: a key of `LABELS`. `imported_by` is the file that names it."""
 
     path: str
-    label: str
-    of_project: bool = False
+    kind: str
+    imported_by: str | None = None
+
+    @property
+    def label(self) -> str:
+        return f"imported by {os.path.basename(self.imported_by)}" if self.imported_by else LABELS[self.kind]
+
+    @property
+    def reaches_far(self) -> bool:
+        """A project's file does not: it comes with the folder, whoever filled it."""
+        return self.kind in ("Managed", "User")
 
 
 def candidates(places: MemoryPlaces) -> Iterator[Candidate]:
     """Every memory file that is there, the farthest first."""
     for folder in places.managed:
-        yield from (Candidate(path, "from the administrator") for path in _named(folder))
+        yield from (Candidate(path, "Managed") for path in _named(folder))
     if "user" in places.sources:
         for folder in places.config:
             own = (*_named(folder), *_rule_files(os.path.join(folder, "rules")))
-            yield from (Candidate(path, "the user's own, for all projects") for path in own)
+            yield from (Candidate(path, "User") for path in own)
     for folder in (*_from_root(places.cwd), *places.further):
         yield from _of_project(folder, places)
 
@@ -85,10 +114,10 @@ def _of_project(folder: str, places: MemoryPlaces) -> Iterator[Candidate]:
         # Above a project in the home folder lies the user's own folder: that one is not a project's.
         inner = [path for path in named if path not in places.config and os.path.isdir(path)]
         found = (*_named(folder), *(path for inside in inner for path in (*_named(inside), *_rule_files(f"{inside}/rules"))))
-        yield from (Candidate(path, "of the project", True) for path in found)
+        yield from (Candidate(path, "Project") for path in found)
     if "local" in sources:
         local = present([os.path.join(folder, LOCAL)])
-        yield from (Candidate(path, "the user's own, for this project", True) for path in local)
+        yield from (Candidate(path, "Local") for path in local)
 
 
 def _named(folder: str) -> list[str]:
@@ -141,24 +170,24 @@ class Recollection:
         self._parts, self._memory = [], Memory()
         for candidate in found:
             if not any(fnmatchcase(candidate.path, pattern) for pattern in self._places.excludes):
-                self._take(candidate.path, candidate.label, reach_far=not candidate.of_project, hops=0)
+                self._take(candidate, hops=0)
         if self._parts:
             self._memory.text = "\n\n".join((head, *self._parts, TAIL))
         return self._memory
 
-    def _take(self, path: str, label: str, *, reach_far: bool, hops: int) -> None:
+    def _take(self, candidate: Candidate, *, hops: int) -> None:
         try:
-            file = self._open(path, reach_far=reach_far)
+            file = self._open(candidate.path, reach_far=candidate.reaches_far)
         except NotMemory as problem:
-            self._memory.notes.append(f"memory: {path} was left out: {problem}")
+            self._memory.notes.append(f"memory: {candidate.path} was left out: {problem}")
             return
         if file is None:
             return
-        self._memory.files.append(file.path)
+        self._memory.loaded.append(Loaded(file.path, candidate.kind, candidate.imported_by))
         paths, prose = rule_paths(file.text)
-        self._keep(file, label, paths, prose_of(prose))
+        self._keep(file, candidate.label, paths, prose_of(prose))
         for named in imports_of(prose):
-            self._import(named, file, reach_far=reach_far, hops=hops + 1)
+            self._import(named, file, kind=candidate.kind, hops=hops + 1)
 
     def _open(self, path: str, *, reach_far: bool) -> MemoryFile | None:
         """The file, None if it was read already. Raises `NotMemory`."""
@@ -205,11 +234,11 @@ class Recollection:
         scope = f", for files that match {', '.join(paths)}" if paths else ""
         self._parts.append(f"File {file.path} ({label}{scope}):\n{kept}{cut}")
 
-    def _import(self, named: str, file: MemoryFile, *, reach_far: bool, hops: int) -> None:
+    def _import(self, named: str, file: MemoryFile, *, kind: str, hops: int) -> None:
         path = os.path.join(os.path.dirname(file.path), os.path.expanduser(named))
         if not os.path.isfile(path):
             return  # an @ in prose is more often a name than a path
         if hops > HOPS:
             self._memory.notes.append(f"memory: {path} was left out: it is more than {HOPS} imports away")
             return
-        self._take(path, f"imported by {os.path.basename(file.path)}", reach_far=reach_far, hops=hops)
+        self._take(Candidate(path, kind, file.path), hops=hops)
