@@ -15,7 +15,7 @@ import anyio
 from toolwright.workspace.children import MOST_ERROR_BYTES, Account, ChildProcess, start
 from toolwright.workspace.limited import nameless_file
 from toolwright.workspace.limits import inline
-from toolwright.workspace.shells import shell_path
+from toolwright.workspace.shells import COMMAND, MARKED, shell_path
 from toolwright.workspace.trees import Mark, end_tree
 
 if TYPE_CHECKING:  # loaded by who makes them
@@ -23,9 +23,6 @@ if TYPE_CHECKING:  # loaded by who makes them
 
 MOST_BYTES = 1 << 20
 """How much of an answer is kept."""
-# The mark that finds every descendant, then a command line, or a program with its arguments.
-_MARKED = "ulimit -S -x {mark} 2>/dev/null; "
-_LINE = 'TOOLWRIGHT_COMMAND=$1; shift; eval -- "$TOOLWRIGHT_COMMAND"'
 _PROGRAM = 'exec -- "$@"'
 
 
@@ -43,7 +40,7 @@ class Asked:
 
     def argv(self) -> tuple[str, ...]:
         bounding = "" if self.bounds is None else self.bounds.words
-        script = _MARKED.format(mark=self.mark.value) + bounding + (_LINE if self.args is None else _PROGRAM)
+        script = MARKED.format(mark=self.mark.value) + bounding + (COMMAND if self.args is None else _PROGRAM)
         return (shell_path(), "--noprofile", "--norc", "-c", script, "bash", self.command, *(self.args or ()))
 
 

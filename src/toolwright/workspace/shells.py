@@ -29,9 +29,9 @@ _SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
 _REPORT_DESCRIPTOR = 200
 _LONGEST_PATH = 4096
 # The mark that finds every descendant, the report of the last folder, then the command itself, with nothing of ours in $1.
-_MARKED = "ulimit -S -x {mark} 2>/dev/null; "
+MARKED = "ulimit -S -x {mark} 2>/dev/null; "
 _REPORTING = "trap 'builtin pwd -P >&{report} 2>/dev/null' EXIT; "
-_COMMAND = 'TOOLWRIGHT_COMMAND=$1; shift; eval -- "$TOOLWRIGHT_COMMAND"'
+COMMAND = 'TOOLWRIGHT_COMMAND=$1; shift; eval -- "$TOOLWRIGHT_COMMAND"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Surroundings:
     def _script(self, report: int | None) -> str:
         reporting = "" if report is None else _REPORTING.format(report=report)
         bounding = "" if self.bounds is None else self.bounds.words
-        return _MARKED.format(mark=self.mark.value) + bounding + reporting + _COMMAND
+        return MARKED.format(mark=self.mark.value) + bounding + reporting + COMMAND
 
     async def end_all(self, leader: int, *, on_tick: Callable[[], None] = lambda: None) -> int:
         """End the command with all that came of it. Returns how many processes there were."""
