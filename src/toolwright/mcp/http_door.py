@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from toolwright._version import __version__
-from toolwright.mcp.links import LARGEST_MESSAGE, LinkError, Message, NeedsAuthorization
+from toolwright.mcp.links import DEEPEST_MESSAGE, LARGEST_MESSAGE, LinkError, Message, NeedsAuthorization, is_too_deep
 from toolwright.models.sse import ServerEvent, SseParser
 
 if TYPE_CHECKING:
@@ -158,4 +158,6 @@ def messages_in(data: bytes) -> list[Message]:
         read = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise LinkError(f"it sent something that is no JSON ({error})") from None
+    if is_too_deep(data, read):
+        raise LinkError(f"it sent something that is nested deeper than {DEEPEST_MESSAGE} levels")
     return [message for message in (read if isinstance(read, list) else [read]) if isinstance(message, dict)]

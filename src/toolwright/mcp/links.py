@@ -15,6 +15,8 @@ Message = dict[str, Any]
 
 LARGEST_MESSAGE = 64 * 1024 * 1024
 """Bytes of one message from a server. A longer one ends the connection: nothing could use it, and memory is finite."""
+DEEPEST_MESSAGE = 100
+"""Levels of one message, from either side. The stack is finite too, and whoever handles a message later stands higher on it."""
 
 
 class LinkError(Exception):
@@ -141,6 +143,16 @@ class Waiting:
         self._lost = self._lost or reason
         for place in self._places.values():
             place.event.set()
+
+
+def is_too_deep(data: bytes, decoded: Any) -> bool:
+    """Whether the message in `data` has more levels than `DEEPEST_MESSAGE`; few are even looked into."""
+    if data.count(b"{") + data.count(b"[") <= DEEPEST_MESSAGE:
+        return False
+    level = [decoded]
+    for _ in range(DEEPEST_MESSAGE):
+        level = [inner for one in level if type(one) in (dict, list) for inner in (one.values() if type(one) is dict else one)]
+    return any(type(one) in (dict, list) for one in level)
 
 
 def is_answer(message: Message) -> bool:

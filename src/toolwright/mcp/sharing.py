@@ -56,7 +56,7 @@ class SharedProcess:
         self.started = False
         self.users: set[VirtualLink] = set()
         self.dropped = 0
-        """Notifications of which it could not be told whose they are."""
+        """Messages that make no sense, and notifications of which it could not be told whose they are."""
         self._tasks: set[OwnedTask] = set()
         self.process = StdioProcess(key.launch, self, is_idle=self._is_idle, idle_seconds=idle_seconds)
 
@@ -136,6 +136,8 @@ class SharedProcess:
     def heard(self, message: Message) -> None:
         if is_answer(message):
             self._waiting.deliver(message)
+        elif not isinstance(message.get("method"), str):
+            self.dropped += 1
         elif "id" in message:
             self._asked(message)
         else:

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from toolwright.concurrency import OwnedTask, spawn
-from toolwright.mcp.links import LARGEST_MESSAGE, LinkError, LinkLost, Message
+from toolwright.mcp.links import (
+    DEEPEST_MESSAGE,
+    LARGEST_MESSAGE,
+    LinkError,
+    LinkLost,
+    Message,
+    is_answer,
+    is_too_deep,
+    request_error,
+)
 from toolwright.protocol.lines import LineSplitter, decode, encode
 from toolwright.types import CLIJSONDecodeError
 from toolwright.workspace.environment import SERVER_NAMES, child_environment
@@ -236,11 +245,8 @@ class StdioProcess:
                 return b""
 
     def _take(self, line: bytes) -> None:
-        try:
-            message = decode(line)
-        except CLIJSONDecodeError:
-            message = None
-        if isinstance(message, dict):
+        message = read_message(line)
+        if message is not None:
             self._listener.heard(message)
         elif line.strip():
             self.garbage += 1
@@ -291,6 +297,19 @@ class StdioProcess:
             how += f", having written {self.garbage} lines that are no messages"
         said = bytes(child.error_output).decode("utf-8", "replace").strip()
         return f"{how}; it said: {said[-_SHOWN_ERROR:]}" if said else how
+
+
+def read_message(line: bytes) -> Message | None:
+    """The message on a line; None for what is none. Of an answer that is nested too deeply only that is left."""
+    try:
+        message = decode(line)
+    except CLIJSONDecodeError:
+        return None
+    if message is None or not is_too_deep(line, message):
+        return message
+    if not is_answer(message):
+        return None
+    return request_error(message.get("id"), -32700, f"its answer is nested deeper than {DEEPEST_MESSAGE} levels")
 
 
 def _signal_name(number: int) -> str:

@@ -15,7 +15,7 @@ import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
-from toolwright.mcp.links import LinkLost
+from toolwright.mcp.links import DEEPEST_MESSAGE, LinkLost, is_too_deep
 from toolwright.mcp.serving.client import Client
 from toolwright.mcp.serving.offer import CannotAsk, OpenOffer
 from toolwright.mcp.serving.requests import PARSE_ERROR, Incoming, Message, Refused, number_of, read_message
@@ -100,9 +100,12 @@ def decoded_json(data: bytes) -> Any:
     if len(data) > LARGEST_LINE:
         raise Refused(PARSE_ERROR, f"A message is longer than {LARGEST_LINE // 1024 // 1024} MB.")
     try:
-        return msgspec.json.decode(data)
+        decoded = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(PARSE_ERROR, f"Parse error: {str(error)[:200]}") from None
+    if is_too_deep(data, decoded):
+        raise Refused(PARSE_ERROR, f"A message is nested deeper than {DEEPEST_MESSAGE} levels.")
+    return decoded
 
 
 def result_of(answer: Message) -> dict[str, Any]:
