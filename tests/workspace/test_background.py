@@ -8,6 +8,7 @@ import secrets
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from support_limits import NOBODY
 from support_tools import make_workspace, open_descriptors, running
 from toolwright.workspace import CommandNotStarted, FileChanged, PathNotAllowed, UnknownShell, Workspace
 from toolwright.workspace.background import MOST_RUNNING, BackgroundShell, BackgroundShells
@@ -319,32 +321,62 @@ def test_without_descriptors_an_error_comes_back_nothing_leaks_and_it_works_agai
     assert all("Too many open files" in line for line in lines), lines
 
 
+# Once with processes, so that everything is loaded; then as a user for whom the limit holds, who need not be able to read our
+# modules. A thread is a process too.
 NO_PROCESSES = """
-import anyio, os, resource, sys
-from toolwright.workspace import CommandNotStarted, Workspace
+import anyio, os, random, resource, sys
+from toolwright.workspace import Workspace, WorkspaceError
 
-async def main():
-    workspace = Workspace(sys.argv[1] + "/ws", env={}, state_dir=sys.argv[1] + "/state")
+async def main(base, processes):
+    workspace = Workspace(base + "/ws", env={}, state_dir=base + "/state")
+    ways = {
+        "command": lambda: workspace.run_command("true"),
+        "background": lambda: workspace.start_command("true"),
+        "hook": lambda: workspace.exchange("true", stdin=b"", on_output=len),
+        "look": lambda: workspace.with_folder(".", lambda folder: None),
+    }
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-    resource.setrlimit(resource.RLIMIT_NPROC, (0, hard))
-    for start in (workspace.run_command, workspace.start_command):
+    resource.setrlimit(resource.RLIMIT_NPROC, (processes, hard))
+    for name, way in ways.items():
         try:
-            await start("true")
-        except (CommandNotStarted, OSError) as error:
-            print(type(error).__name__, error)
+            await way()
+            print(name, "worked")
+        except (OSError, WorkspaceError) as error:
+            print(name, error)
     resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))
+    for way in ways.values():
+        await way()
     print((await workspace.run_command("echo fine")).output.text)
     await workspace.close()
 
-anyio.run(main)
+first, second, user, backend = sys.argv[1:]
+anyio.run(main, first, resource.getrlimit(resource.RLIMIT_NPROC)[0], backend=backend)
+if user:
+    os.setgroups([]); os.setgid(int(user)); os.setuid(int(user))
+anyio.run(main, second, 0, backend=backend)
 """
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the limit on processes does not hold for root")
-def test_without_processes_an_error_comes_back_and_it_works_again(tmp_path: Path) -> None:
+def test_without_processes_an_error_comes_back_and_it_works_again(tmp_path: Path, anyio_backend_name: str) -> None:
     (tmp_path / "ws").mkdir()
-    done = subprocess.run([sys.executable, "-c", NO_PROCESSES, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout.count("Resource temporarily unavailable") == 2
+    user = NOBODY if os.geteuid() == 0 else None  # the limit does not hold for root
+    with tempfile.TemporaryDirectory() as second:  # others can get there
+        os.mkdir(f"{second}/ws")
+        for folder in (second, f"{second}/ws") if user else ():
+            os.chown(folder, NOBODY, NOBODY)
+        argv = [sys.executable, "-c", NO_PROCESSES, str(tmp_path), second, str(user or ""), anyio_backend_name]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded, limited = done.stdout.split("fine\n\n")[:2]
+    assert loaded.count("worked") == 4, loaded
+    lines = dict(line.split(" ", 1) for line in limited.splitlines())
+    assert lines.keys() == {"command", "background", "hook", "look"}
+    if anyio_backend_name == "trio" and lines["look"] == "worked":
+        del lines["look"]  # trio keeps threads, so one of the first round may have done it
+    assert all("Resource temporarily unavailable" in line for line in lines.values()), lines
+    assert all(lines[name].startswith("The command could not be started: ") for name in ("command", "background", "hook")), (
+        lines
+    )
     assert done.stdout.endswith("fine\n\n")
 
 

@@ -23,7 +23,7 @@ from toolwright.workspace.children import Launched
 from toolwright.workspace.errors import CommandNotStarted, FileChanged, UnknownShell
 from toolwright.workspace.limits import inline
 from toolwright.workspace.logs import ShellLog
-from toolwright.workspace.shells import Surroundings, shell_path
+from toolwright.workspace.shells import Surroundings, shell_path, starting
 from toolwright.workspace.trees import Mark, end_tree
 
 if TYPE_CHECKING:
@@ -153,9 +153,11 @@ class BackgroundShells:
                 "End one with KillShell, or wait for one."
             )
         await checkpoint()  # who starts very many must not keep the event loop from everything else
-        log = ShellLog(*await inline(self._open_log))
+        with starting():
+            log = ShellLog(*await inline(self._open_log))
         try:
-            await inline(lambda: guardian.watch(self._session.session, shell=shell_path()))
+            with starting():
+                await inline(lambda: guardian.watch(self._session.session, shell=shell_path()))
             launched = await surroundings.launch(command)  # its sandbox, if any, is left when it is let go of
             shell = BackgroundShell(command, launched, around=surroundings, log=log, description=description, call=call)
             self._follow(shell)

@@ -15,7 +15,7 @@ import anyio
 from toolwright.workspace.children import MOST_ERROR_BYTES, Account, ChildProcess, start
 from toolwright.workspace.limited import nameless_file
 from toolwright.workspace.limits import inline
-from toolwright.workspace.shells import COMMAND, MARKED, shell_path
+from toolwright.workspace.shells import COMMAND, MARKED, shell_path, starting
 from toolwright.workspace.trees import Mark, end_tree
 
 if TYPE_CHECKING:  # loaded by who makes them
@@ -70,7 +70,7 @@ class Exchange:
 async def exchange(asked: Asked, *, stdin: bytes, on_output: Callable[[bytes], None]) -> Exchange:
     """Run to the end. `on_output` sees every piece of stdout as it comes. Cancellation ends the whole process tree."""
     answer = Exchange()
-    with nameless_file(stdin) as source:
+    with starting(), nameless_file(stdin) as source:
         child = await inline(
             lambda: start(
                 asked.argv(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -18,6 +19,8 @@ FIRST_DELAY = 0.1
 LONGEST_DELAY = 5.0
 PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN})
 """Out of descriptors or processes for the moment: worth another try. Anything else is not."""
+_NO_THREAD = "can't start new thread"
+"""How Python says that the kernel refused a thread, which is a process to it (EAGAIN)."""
 
 _limiter: RunVar[anyio.CapacityLimiter] = RunVar("toolwright_file_operations")
 
@@ -29,7 +32,7 @@ async def in_thread(work: Callable[[], T], *, abandon: bool = False) -> T:
     """
 
     async def attempt() -> T:
-        return await run_sync(work, limiter=_file_limiter(), abandon_on_cancel=abandon)
+        return await _threaded(work, abandon=abandon)
 
     for attempt_number in range(RETRIES):
         try:
@@ -59,6 +62,15 @@ def retry_delay(attempt_number: int) -> float:
 
     delay: float = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt_number)
     return delay * random.uniform(0.5, 1.0)
+
+
+async def _threaded(work: Callable[[], T], *, abandon: bool = False) -> T:
+    try:
+        return await run_sync(work, limiter=_file_limiter(), abandon_on_cancel=abandon)
+    except RuntimeError as error:
+        if str(error) != _NO_THREAD:
+            raise
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
 
 
 def _file_limiter() -> anyio.CapacityLimiter:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -34,6 +35,15 @@ _REPORTING = "trap 'builtin pwd -P >&{report} 2>/dev/null' EXIT; "
 COMMAND = 'TOOLWRIGHT_COMMAND=$1; shift; eval -- "$TOOLWRIGHT_COMMAND"'
 
 
+@contextmanager
+def starting() -> Iterator[None]:
+    """Tried again and again, and still no process or descriptor to be had: say so in words."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandNotStarted(f"The command could not be started: {error.strerror or error}. Try again later.") from error
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a command is given: the folder it stands in, its variables, the mark of its processes, the user it runs as."""
@@ -51,14 +61,12 @@ class Surroundings:
         """Start `command`; if there is a descriptor `report`, bash writes the folder it ends in there."""
         argv = (shell_path(), "--noprofile", "--norc", "-c", self._script(report), "bash", command)
         keep = (*(() if report is None else (report,)), *(() if self.bounds is None else self.bounds.doors))
-        try:
+        with starting():
             if self.enclosed is not None:
                 return await self._launch_enclosed(self.enclosed, argv, keep)
             return await inline(
                 lambda: launch(argv, directory=self.directory, environment=self.environment, account=self.account, keep=keep)
             )
-        except OSError as error:  # tried again and again, and still no process or descriptor to be had
-            raise CommandNotStarted(f"The command could not be started: {error.strerror or error}. Try again later.") from error
 
     async def _launch_enclosed(self, enclosed: Enclosed, argv: tuple[str, ...], keep: tuple[int, ...]) -> Launched:
         inside = await enclosed.enter(argv, self.environment)
