@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolwright.mcp.base import ServedTool
-from toolwright.mcp.validation import InputValidator, InvalidSchema
+from toolwright.mcp.foreign_schemas import ForeignValidator
 
 
 class OutputChecks:
@@ -14,7 +14,7 @@ class OutputChecks:
 
     def __init__(self, tools: Sequence[ServedTool] = ()) -> None:
         self._schemas = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
-        self._validators: dict[str, InputValidator] = {}
+        self._validators: dict[str, ForeignValidator] = {}
 
     def problem(self, name: str, result: dict[str, Any]) -> str:
         """What is wrong with a result; empty if nothing is."""
@@ -29,8 +29,6 @@ class OutputChecks:
             return ""
         if structured is None:
             return "it has no structuredContent"
-        validator = self._validators.setdefault(name, InputValidator(self._schemas[name]))
-        try:
-            return validator.problem(structured)
-        except InvalidSchema:
-            return ""  # the schema says nothing that could be checked
+        if name not in self._validators:
+            self._validators[name] = ForeignValidator(self._schemas[name])
+        return self._validators[name].problem(structured)

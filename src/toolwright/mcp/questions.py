@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from toolwright.mcp.foreign_schemas import ForeignValidator
 from toolwright.mcp.rpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
-from toolwright.mcp.validation import InputValidator, InvalidSchema
 
 Params = dict[str, Any]
 Ask = Callable[[str, Params], Awaitable[Params]]
@@ -105,10 +105,6 @@ def checked_elicitation(answer: Params, params: Params) -> Params:
     if params.get("mode") == "url":
         return {"action": "accept"}
     content, schema = answer.get("content") or {}, params.get("requestedSchema")
-    try:
-        problem = InputValidator(schema).problem(content) if isinstance(schema, dict) else ""
-    except InvalidSchema:
-        problem = ""
-    if problem:
+    if isinstance(schema, dict) and ForeignValidator(schema).problem(content):
         raise Refusal(INTERNAL_ERROR, "The answer that was given does not fit the requested schema.")
     return {"action": "accept", "content": content}

@@ -21,6 +21,8 @@ _PLAIN_TYPES: dict[str, frozenset[type]] = {
 _WORDS = {"title", "description", "default"}
 """Keywords that tell the reader something and check nothing."""
 _MOST_ERRORS, _LONGEST_MESSAGE = 5, 500
+_LARGEST_PATTERN = 64 * 1024
+"""Bytes of one compiled pattern, where patterns are somebody else's."""
 
 
 class InvalidSchema(Exception):
@@ -30,8 +32,10 @@ class InvalidSchema(Exception):
 class InputValidator:
     """One tool's schema, compiled at the first call that needs it."""
 
-    def __init__(self, schema: dict[str, Any]) -> None:
+    def __init__(self, schema: dict[str, Any], *, plain_patterns: bool = False) -> None:
+        """`plain_patterns`: a `pattern` must be one that is matched in linear time (no looking around, no going back)."""
         self._schema = schema
+        self._plain_patterns = plain_patterns
         self._plain = _plain_properties(schema)
         self._required = frozenset(schema.get("required", ())) if self._plain is not None else frozenset()
 
@@ -56,8 +60,9 @@ class InputValidator:
     def _compiled(self) -> Callable[[Any], Any]:
         import jsonschema_rs  # slow to load, and many sessions never need it
 
+        linear = jsonschema_rs.RegexOptions(size_limit=_LARGEST_PATTERN) if self._plain_patterns else None
         try:
-            return jsonschema_rs.validator_for(self._schema, retriever=_refuse_to_retrieve).iter_errors
+            return jsonschema_rs.validator_for(self._schema, retriever=_refuse_to_retrieve, pattern_options=linear).iter_errors
         except ValueError as error:
             raise InvalidSchema(_shortened(str(error).partition("\n")[0])) from None
 
