@@ -88,27 +88,54 @@ def _wait_until_traced(log: Path, strace: subprocess.Popen[bytes]) -> None:
 # the process that does the work
 
 
-Step = Callable[[], bool]
-"""Does the work and says whether the disk has confirmed it."""
+class Step:
+    """A session that writes one file and ends: what `Workspace.replace_file` does in its thread, and `close`."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        from toolwright.workspace.boundary import Boundary
+        from toolwright.workspace.leftovers import TemporaryFolder
+
+        self._temporaries = TemporaryFolder(f"{folder}/state")
+        self._boundary = Boundary([f"{folder}/ws"], self._temporaries)
+        self._path = f"{folder}/ws/{name}"
+
+    def write(self, data: bytes) -> bool:
+        """Whether the disk has confirmed it."""
+        from toolwright.workspace import files
+
+        return files.replace(self._boundary, self._path, lambda before: data, limit=1 << 20).durable
+
+    def __call__(self) -> bool:
+        try:
+            return self.write(NEW)
+        finally:
+            self._temporaries.forget_drafts()
 
 
 def replace_existing(folder: str) -> Step:
-    return _replacing(folder, "file")
+    return Step(folder, "file")
+
+
+def replace_once_more(folder: str) -> Step:
+    """The second write of a session to a folder: the note of the first one is still there."""
+    step = Step(folder, "file")
+    step.write(OLD)
+    return step
 
 
 def create_in_new_folders(folder: str) -> Step:
-    return _replacing(folder, "made/deep/file")
+    return Step(folder, "made/deep/file")
 
 
 def replace_by_plain_rename(folder: str) -> Step:
     """As on a disk or a system that cannot let two files trade names."""
     _without_renameat2()
-    return _replacing(folder, "file")
+    return Step(folder, "file")
 
 
 def create_by_plain_link(folder: str) -> Step:
     _without_renameat2()
-    return _replacing(folder, "made/deep/file")
+    return Step(folder, "made/deep/file")
 
 
 def _without_renameat2() -> None:
@@ -117,18 +144,9 @@ def _without_renameat2() -> None:
     renaming._renameat2 = lambda: None  # type: ignore[assignment]  # this process ends right after
 
 
-def _replacing(folder: str, name: str) -> Step:
-    """What `Workspace.replace_file` does in its thread."""
-    from toolwright.workspace import files
-    from toolwright.workspace.boundary import Boundary
-    from toolwright.workspace.leftovers import TemporaryFolder
-
-    boundary = Boundary([f"{folder}/ws"], TemporaryFolder(f"{folder}/state"))
-    return lambda: files.replace(boundary, f"{folder}/ws/{name}", lambda before: NEW, limit=1 << 20).durable
-
-
 WORKS: dict[str, Callable[[str], Step]] = {
-    work.__name__: work for work in (replace_existing, create_in_new_folders, replace_by_plain_rename, create_by_plain_link)
+    work.__name__: work
+    for work in (replace_existing, replace_once_more, create_in_new_folders, replace_by_plain_rename, create_by_plain_link)
 }
 
 

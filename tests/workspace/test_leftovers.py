@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support_tools import make_workspace
-from toolwright.workspace.leftovers import FOREIGN_PATIENCE, Owner, TemporaryFolder, temporary_name
+from toolwright.workspace.leftovers import FOREIGN_PATIENCE, MOST_KEPT, Owner, TemporaryFolder, temporary_name
 
 pytestmark = pytest.mark.anyio
 
@@ -105,17 +106,97 @@ def test_a_forged_note_of_commands_ends_nobody(tmp_path: Path, ended: Owner) -> 
         bystander.wait()
 
 
-def test_a_write_leaves_no_note_and_its_folder_is_private(tmp_path: Path) -> None:
+def test_the_folder_of_notes_is_private(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
-        note = temporaries(tmp_path).announce("/somewhere")
+        note = temporaries(tmp_path).draft("/somewhere").note
     finally:
         os.umask(old)
     assert note is not None
     folder = Path(note).parent
     assert [folder.stat().st_mode & 0o777, folder.parent.stat().st_mode & 0o777] == [0o700, 0o700]
-    temporaries(tmp_path).withdraw(note)
+
+
+def test_a_note_tells_where_the_unfinished_file_is(tmp_path: Path) -> None:
+    draft = temporaries(tmp_path).draft("/somewhere")
+    assert draft.note is not None
+    assert os.readlink(draft.note) == f"/somewhere/{draft.name}"
+
+
+def test_one_folder_needs_one_note_however_often_it_is_written_to(tmp_path: Path) -> None:
+    folder = temporaries(tmp_path)
+    first = folder.draft("/a")
+    second = folder.draft("/a")
+    assert first.name != second.name
+    folder.keep(first)
+    folder.keep(second)
+    assert folder.draft("/a") is first
+    assert folder.draft("/b") not in (first, second)
+    assert len(os.listdir(folder.path)) == 2
+
+
+def test_many_folders_do_not_need_many_notes(tmp_path: Path) -> None:
+    folder = temporaries(tmp_path)
+    for number in range(3 * MOST_KEPT):
+        folder.keep(folder.draft(f"/{number}"))
+    assert len(os.listdir(folder.path)) == MOST_KEPT
+    assert folder.draft(f"/{3 * MOST_KEPT - 1}").is_noted
+    assert len(os.listdir(folder.path)) == MOST_KEPT
+
+
+def test_a_note_that_somebody_removed_is_made_again(tmp_path: Path) -> None:
+    folder = temporaries(tmp_path)
+    draft = folder.draft("/a")
+    folder.keep(draft)
+    shutil.rmtree(folder.path)
+    again = folder.draft("/a")
+    assert again is not draft
+    assert again.is_noted
+
+
+_FORK = """
+import os, sys
+from toolwright.workspace.leftovers import Owner, TemporaryFolder
+
+folder = TemporaryFolder(sys.argv[1])
+folder.keep(folder.draft("/a"))
+folder.keep(draft := folder.draft("/b"))
+child = os.fork()
+if child == 0:
+    own = folder.draft("/a")
+    print(Owner.of(os.path.basename(own.note)) == Owner.this_process(), own.is_noted, draft.is_noted, flush=True)
+    folder.forget_drafts()
+else:
+    os.waitpid(child, 0)
+    print(draft.is_noted)
+"""
+
+
+def test_a_fork_makes_notes_of_its_own_and_leaves_those_of_its_parent(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", _FORK, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.stderr) == (["True", "True", "False", "True"], "")
+
+
+async def test_a_session_that_ends_takes_its_notes_back(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    for name in ("one", "two", "deeper/three"):
+        await workspace.replace_file(name, lambda before: b"content")
+    folder = temporaries(tmp_path).path
+    assert len(os.listdir(folder)) == 2
+    await workspace.close()
     assert os.listdir(folder) == []
+
+
+async def test_a_name_of_ours_that_somebody_took_stays_theirs(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    await workspace.replace_file("file", lambda before: b"one")
+    (note,) = Path(temporaries(tmp_path).path).iterdir()
+    taken = note.readlink()
+    taken.write_bytes(b"theirs")
+    await workspace.replace_file("file", lambda before: b"two")
+    assert (tmp_path / "ws/file").read_bytes() == b"two"
+    assert taken.read_bytes() == b"theirs"
+    assert sorted(os.listdir(tmp_path / "ws")) == sorted(["file", taken.name])
 
 
 async def test_a_write_goes_on_where_no_note_can_be_made(tmp_path: Path) -> None:

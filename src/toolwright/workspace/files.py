@@ -141,7 +141,8 @@ def replace_at(
         before = current(boundary, place, limit)
         data = change(before)
         with _recorded(recording, place, before, data), _parent(boundary, place) as folder:
-            status, durable = Replacement(folder, place, before, mode).put(data, boundary.temporaries)
+            replacement = Replacement(folder, place, before=before, mode=mode, temporaries=boundary.temporaries)
+            status, durable = replacement.put(data)
         return Replaced(before, Content(place.path, data, status), durable)
 
 

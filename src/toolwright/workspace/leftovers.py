@@ -1,9 +1,9 @@
 """What is temporary, whose it is, and what a session leaves that was killed before it could tidy up.
 
-One private folder per state folder holds it all: the scratch folders themselves, and for each write under way a link that
-names the unfinished file, which stands beside its target; and for each session that ran commands a note of the mark its
-processes carry. Every name tells the process that made it, so the next session to
-start finds what belongs to no living process and removes it, without looking through any tree.
+One private folder per state folder holds it all: the scratch folders themselves; for each write under way a link that names
+the unfinished file, which stands beside its target; and for each session that ran commands a note of the mark its processes
+carry. Every name tells the process that made it, so the next session to start finds what belongs to no living process and
+removes it, without looking through any tree.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ FOREIGN_PATIENCE = 24 * 3600.0
 """Seconds until what a process of another container left counts as abandoned: we cannot see whether that one lives."""
 SWEEP_PAUSE = 60.0
 """Seconds for which a process that starts many sessions does not look again."""
+
+MOST_KEPT = 16
+"""For so many folders a session keeps the note of its last write, to be used for the next one."""
 
 _COMMANDS = "commands"
 _OURS = re.compile(r"\.toolwright-[0-9a-f]{16}\.tmp")
@@ -94,13 +97,34 @@ def _start_by_signal(pid: int) -> int | None:
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The name of a file that is written in `folder` until it has its own, and the note of it; None if none could be made."""
+
+    folder: str
+    name: str
+    note: str | None
+    pid: int
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether the note is there and ours: a fork is another process, and state folders are sometimes tidied up."""
+        return self.note is not None and self.pid == os.getpid() and os.path.lexists(self.note)
+
+
+def unnoted_draft(folder: str) -> Draft:
+    """For writes that nobody will tidy up after."""
+    return Draft(folder, temporary_name(), None, os.getpid())
+
+
 class TemporaryFolder:
     """The folder for what is temporary, below `state_dir`. It is made when it is first needed."""
 
-    __slots__ = ("path",)
+    __slots__ = ("_kept", "path")
 
     def __init__(self, state_dir: str) -> None:
         self.path = os.path.join(os.path.abspath(state_dir), FOLDER_NAME)
+        self._kept: dict[str, Draft] = {}
 
     def make_scratch(self) -> str:
         """A new folder that only we can enter, by its real path."""
@@ -110,8 +134,33 @@ class TemporaryFolder:
         os.chmod(path, 0o700)  # whatever the umask took away
         return path
 
-    def announce(self, unfinished: str) -> str | None:
-        """Note that a file is about to be made that should not outlive us. None if no note can be made: the write goes on."""
+    def draft(self, folder: str, *, fresh: bool = False) -> Draft:
+        """A name for a file that is about to be made in `folder` and should not outlive us.
+
+        It may have been used before unless it is to be `fresh`. Where no note can be made, the write goes on.
+        """
+        kept = None if fresh else self._kept.pop(folder, None)
+        if kept is not None and kept.is_noted:
+            return kept
+        name = temporary_name()
+        return Draft(folder, name, self._announce(os.path.join(folder, name)), os.getpid())
+
+    def keep(self, draft: Draft) -> None:
+        """The file is gone, or where it belongs: the next write in its folder may use the name and the note again."""
+        if draft.note is None:
+            return
+        if len(self._kept) >= MOST_KEPT:
+            self.withdraw(self._kept.popitem()[1].note)
+        if self._kept.setdefault(draft.folder, draft) is not draft:
+            self.withdraw(draft.note)
+
+    def forget_drafts(self) -> None:
+        while self._kept:
+            draft = self._kept.popitem()[1]
+            if draft.pid == os.getpid():
+                self.withdraw(draft.note)
+
+    def _announce(self, unfinished: str) -> str | None:
         note = os.path.join(self.path, Owner.this_process().new_name("write"))
         with suppress(OSError):
             try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from toolwright.workspace.beneath import LINK_ERRORS, release
 from toolwright.workspace.errors import FileChanged
-from toolwright.workspace.leftovers import TemporaryFolder, temporary_name
+from toolwright.workspace.leftovers import Draft, TemporaryFolder, unnoted_draft
 from toolwright.workspace.renaming import exchange, rename_new
 
 if TYPE_CHECKING:
@@ -32,42 +32,57 @@ _NOT_FOR_US = frozenset({errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOTSUP,
 class Replacement:
     """One file's new content on its way into place. `mode` is the file's new one, if it is not to keep its own."""
 
-    def __init__(self, folder: int, place: Place, before: Content | None, mode: int | None = None) -> None:
+    _draft: Draft
+
+    def __init__(
+        self, folder: int, place: Place, *, before: Content | None, mode: int | None, temporaries: TemporaryFolder | None
+    ) -> None:
         self._folder = folder
         self._place = place
         self._name = place.parts[-1]
         self._before = before
         self._mode = mode
-        self._temporary = temporary_name()
+        self._temporaries = temporaries
         self._disposable = True
         self._certain = True
 
-    def put(self, data: bytes, temporaries: TemporaryFolder | None) -> tuple[os.stat_result, bool]:
+    def put(self, data: bytes) -> tuple[os.stat_result, bool]:
         """The new file, and whether the disk has confirmed it. An exception means that the old one stands."""
         if self._before is not None:
-            self._require_writable()
-        unfinished = os.path.join(os.path.dirname(self._place.path), self._temporary)
-        note = temporaries.announce(unfinished) if temporaries else None
+            self._require_writable(self._before)
+        self._take_draft()
         try:
-            status = self._fill(data)
+            status = self._fill(self._create(), data)
             self._install(status)
         except OSError as error:
             error.filename, error.filename2 = self._place.path, None  # the temporary name would only puzzle
             raise
         finally:
-            if self._discard_temporary() and temporaries:
-                temporaries.withdraw(note)
+            self._give_back_draft()
         return status, synced(self._folder) and self._certain
 
-    def _require_writable(self) -> None:
+    def _require_writable(self, before: Content) -> None:
         """Renaming would not ask, but a file that was made read-only is not to be changed."""
         if not os.access(self._name, os.W_OK, dir_fd=self._folder, effective_ids=True):
+            require_untouched(self._folder, self._place, before)
             raise PermissionError(errno.EACCES, "Permission denied: the file is write-protected", self._place.path)
 
-    def _fill(self, data: bytes) -> os.stat_result:
+    def _take_draft(self, *, fresh: bool = False) -> None:
+        folder = os.path.dirname(self._place.path)
+        self._draft = unnoted_draft(folder) if self._temporaries is None else self._temporaries.draft(folder, fresh=fresh)
+        self._temporary = self._draft.name
+
+    def _create(self) -> int:
         # A new file gets the mode the umask leaves; one that replaces another stays closed until it has that one's mode.
-        closed = self._before is not None or self._mode is not None
-        descriptor = os.open(self._temporary, _CREATE, 0o600 if closed else 0o666, dir_fd=self._folder)
+        mode = 0o666 if self._before is None and self._mode is None else 0o600
+        try:
+            return os.open(self._temporary, _CREATE, mode, dir_fd=self._folder)
+        except FileExistsError:  # somebody took a name that we had used before; theirs stays
+            self._withdraw_note()
+            self._take_draft(fresh=True)
+            return os.open(self._temporary, _CREATE, mode, dir_fd=self._folder)
+
+    def _fill(self, descriptor: int, data: bytes) -> os.stat_result:
         try:
             _write_all(descriptor, data)
             if self._before is not None:
@@ -133,17 +148,23 @@ class Replacement:
     def _inode(self, name: str) -> int:
         return os.stat(name, dir_fd=self._folder, follow_symlinks=False).st_ino
 
-    def _discard_temporary(self) -> bool:
-        """Remove what has the temporary name; whether nothing is left to care for."""
+    def _give_back_draft(self) -> None:
+        """Remove what has the temporary name. If that fails, the note stays, for the next session to try again."""
         if not self._disposable:
-            return True
+            self._withdraw_note()
+            return
         try:
             os.unlink(self._temporary, dir_fd=self._folder)
         except FileNotFoundError:
-            return True
+            pass
         except OSError:
-            return False
-        return True
+            return
+        if self._temporaries is not None:
+            self._temporaries.keep(self._draft)
+
+    def _withdraw_note(self) -> None:
+        if self._temporaries is not None:
+            self._temporaries.withdraw(self._draft.note)
 
 
 def require_untouched(folder: int, place: Place, before: Content | None) -> None:

@@ -21,7 +21,7 @@ from toolwright.workspace.captured import OUTPUT_LIMIT, OutputCollector
 from toolwright.workspace.errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed, UnknownShell
 from toolwright.workspace.ledger import Knowledge, ReadLedger
 from toolwright.workspace.leftovers import TemporaryFolder
-from toolwright.workspace.limits import in_thread, inline
+from toolwright.workspace.limits import in_thread, inline, promptly
 from toolwright.workspace.scratch import Scratch
 from toolwright.workspace.trees import Mark, end_tree
 
@@ -203,7 +203,7 @@ class Workspace:
             self.reads.note(replaced.after.path, replaced.after.status, replaced.after.data)
             return replaced
 
-        return await in_thread(work)
+        return await promptly(work)
 
     async def list_names(self, path: str) -> list[str]:
         """The names in a folder."""
@@ -461,6 +461,7 @@ class Workspace:
                 shells, self._shells = self._shells, None
                 await (end_tree(mark) if shells is None else shells.close())
                 self._temporaries.withdraw(self._note)
+            self._temporaries.forget_drafts()
             if self._groups is not None:
                 await in_thread(self._groups.close)
             if self._foreign is not None:
