@@ -170,3 +170,19 @@ def test_the_callers_environment_comes_last_except_for_the_version() -> None:
     assert made["CLAUDE_CODE_SDK_READS_SESSION_STATE"] == "0"
     assert made["CLAUDE_AGENT_SDK_VERSION"] != "9"
     assert made["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("options", "hidden"),
+    [
+        ({"settings": '{"env": {"ANTHROPIC_API_KEY": "x"}}'}, 1),
+        ({"settings": '{"apiKeyHelper": "echo sk-ant-0123456789abcdef01"}'}, 1),
+        ({"mcp_servers": {"far": {"type": "http", "url": "https://x.example", "headers": {"Authorization": "x"}}}}, 1),
+        ({"settings": '{"env": {}}', "mcp_servers": {"near": {"type": "stdio", "command": "x", "env": {"A": "b"}}}}, 2),
+        ({"settings": '{"model": "x"}'}, 0),
+        ({"settings": "/folder/settings.json"}, 0),
+        ({"mcp_servers": {"far": {"type": "http", "url": "https://x.example"}}}, 0),
+    ],
+)
+def test_inline_json_that_may_hold_a_secret_is_not_for_the_list_of_processes(options: dict[str, Any], hidden: int) -> None:
+    assert len(argv.private_arguments(argv.command(ClaudeAgentOptions(cli_path="x", **options)))) == hidden

@@ -262,3 +262,21 @@ async def test_a_relative_path_is_meant_from_here_not_from_the_childs_folder(
     await transport.connect()
     assert await received(transport) == [{}]
     await transport.close()
+
+
+async def test_a_private_argument_is_read_by_the_child_and_seen_by_nobody_else(tmp_path: Path) -> None:
+    source = """
+import json, sys
+seen = open("/proc/self/cmdline").read() if sys.platform == "linux" else " ".join(sys.argv)
+print(json.dumps({"text": open(sys.argv[2]).read(), "again": open(sys.argv[2]).read(), "seen": seen, "plain": sys.argv[3]}))
+"""
+    path = write_program(tmp_path, source)
+    transport = SubprocessTransport([str(path), "--settings", '{"key": "sécret"}', "plain"], private=['{"key": "sécret"}'])
+    before = len(os.listdir("/dev/fd"))
+    await transport.connect()
+    [frame] = await received(transport)
+    await transport.close()
+    assert frame["text"] == '{"key": "sécret"}'
+    assert frame["plain"] == "plain"
+    assert "cret" not in frame["seen"]
+    assert len(os.listdir("/dev/fd")) == before

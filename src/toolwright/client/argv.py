@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,18 @@ def environment(options: ClaudeAgentOptions, inherited: Mapping[str, str]) -> di
     if options.client_app is not None:
         merged["CLAUDE_AGENT_SDK_CLIENT_APP"] = options.client_app
     return merged
+
+
+def private_arguments(command: Arguments) -> list[str]:
+    """Those that must not be seen in a list of processes: inline JSON with variables, headers or what looks like a key."""
+    values = [value for flag, value in pairwise(command) if flag in ("--settings", "--mcp-config")]
+    return [value for value in values if value.lstrip().startswith("{") and _may_hold_secret(value)]
+
+
+def _may_hold_secret(text: str) -> bool:
+    from toolwright.workspace.environment import looks_secret  # only for inline settings and servers
+
+    return '"env"' in text or '"headers"' in text or looks_secret(text)
 
 
 # the three shapes of a flag

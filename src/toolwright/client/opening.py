@@ -41,11 +41,13 @@ def transport_for(options: ClaudeAgentOptions) -> SubprocessTransport:
     from toolwright.client import argv
     from toolwright.protocol.subprocess import SubprocessTransport  # few callers start a program
 
+    command = argv.command(options)
     return SubprocessTransport(
-        argv.command(options),
+        command,
         cwd=options.cwd,
         env=argv.environment(options, os.environ),
         stderr=options.stderr,
         user=options.user,
         max_buffer_size=options.max_buffer_size,
+        private=argv.private_arguments(command),
     )

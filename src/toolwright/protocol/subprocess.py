@@ -10,7 +10,7 @@ import atexit
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from anyio.abc import Process
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.protocol import child
 from toolwright.protocol.lines import Frame, LineSplitter, decode, decode_rest
+from toolwright.protocol.private_arguments import out_of_sight
 from toolwright.protocol.transport import Transport
 from toolwright.types import CLIConnectionError, CLINotFoundError, ProcessError
 
@@ -32,7 +33,8 @@ class SubprocessTransport(Transport):
     """Runs `command` and talks to it. `env` is its whole environment; None is this process's own.
 
     It is the leader of a process group of its own, so that a Ctrl-C meant for the caller does not reach it. There is no
-    limit on the length of a line unless `max_buffer_size` (bytes) sets one.
+    limit on the length of a line unless `max_buffer_size` (bytes) sets one. Arguments that are in `private` are kept out of
+    the list of processes: the child finds a path in their place, and the text there.
     """
 
     exit_seconds = child.EXIT_SECONDS
@@ -47,11 +49,13 @@ class SubprocessTransport(Transport):
         stderr: Callable[[str], None] | None = None,
         user: str | None = None,
         max_buffer_size: int | None = None,
+        private: Collection[str] = (),
     ) -> None:
         self._command = [_absolute(command[0]), *command[1:]]
         self._cwd = cwd
         self._env = env
         self._user = user
+        self._private = private
         self._max_buffer_size = max_buffer_size
         self._diagnostics = child.Diagnostics(stderr)
         self._process: Process | None = None
@@ -127,9 +131,10 @@ class SubprocessTransport(Transport):
 
     async def _start(self) -> Process:
         try:
-            return await anyio.open_process(
-                self._command, cwd=self._cwd, env=self._env, user=self._user, start_new_session=True
-            )
+            with out_of_sight(self._command, self._private) as (command, keep):
+                return await anyio.open_process(
+                    command, cwd=self._cwd, env=self._env, user=self._user, start_new_session=True, pass_fds=keep
+                )
         except FileNotFoundError as error:
             raise CLINotFoundError("The command-line program does not exist", self._command[0]) from error
         except KeyError as error:
