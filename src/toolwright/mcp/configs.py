@@ -211,7 +211,8 @@ class _Entry:
 
     def _expanded(self, value: Any, env: Mapping[str, str], key: str) -> Any:
         if isinstance(value, str):
-            return _VARIABLE.sub(lambda match: self._value_of(match, env, key), value)
+            text, end, rest = value.rpartition("}")  # beyond the last brace each ${ would be followed to the end in vain
+            return _VARIABLE.sub(lambda match: self._value_of(match, env, key), text + end) + rest
         if isinstance(value, list):
             return [self._expanded(item, env, key) for item in value]
         if isinstance(value, Mapping):

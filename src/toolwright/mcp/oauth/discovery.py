@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from toolwright.mcp.oauth.addresses import LoginError, checked_url, covers, origin_of
 from toolwright.mcp.oauth.exchange import Exchanger
 
-_PARAMETER = re.compile(r'([A-Za-z_]+)="((?:[^"\\]|\\.)*)"|([A-Za-z_]+)=([^\s",]+)')
+_PARAMETER = re.compile(r'(?<![A-Za-z_])(?:([A-Za-z_]+)="((?:[^"\\]|\\.)*)"|([A-Za-z_]+)=([^\s",]+))')
 
 
 @dataclass(frozen=True, slots=True)
