@@ -6,12 +6,12 @@ them; the last argument takes all that is left. Anything else that begins with a
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.rpc import ToolServerError
 from toolwright.runtime.kept_results import keep_large
+from toolwright.runtime.prompt_words import split_words
 from toolwright.runtime.served_results import tool_output
 from toolwright.runtime.served_tools import PREFIX, tool_name
 
@@ -77,10 +77,7 @@ def usage(prompt: ServedPrompt) -> str:
 
 def arguments_of(prompt: ServedPrompt, words: str) -> dict[str, str]:
     """Raises `PromptFailure`."""
-    try:
-        parts = shlex.split(words)
-    except ValueError:  # a quote that is not closed is a quote
-        parts = words.split()
+    parts = split_words(words)
     most = len(prompt.arguments)
     if most and len(parts) > most:
         parts = [*parts[: most - 1], " ".join(parts[most - 1 :])]
