@@ -38,6 +38,7 @@ MOST_BYTES_IN_ALL = 4 << 30
 
 _GRACE = 0.1
 """Seconds for what a finished command left behind to finish its sentence."""
+_TICK = 0.01
 _TAIL = 1 << 16
 """How much of the end of the output is looked at for the reason of a failure."""
 _PIPE_HOLDS = 1 << 16
@@ -162,7 +163,7 @@ class BackgroundShells:
             shell = BackgroundShell(command, launched, around=surroundings, log=log, description=description, call=call)
             self._follow(shell)
         except BaseException:
-            surroundings.leave()
+            await surroundings.left()
             log.close()
             self._rest_if_idle()
             raise
@@ -311,7 +312,10 @@ class _Follower:
                 for key, _ in self._selector.select(0):
                     self._notice(key.data, key.fd)
                 for shell in self._leaving():
-                    self.let_go(shell)
+                    if shell.around.is_over:
+                        self.let_go(shell)
+                    else:  # its sandbox is about to end: nobody is kept waiting for that
+                        shell.leaving_at = anyio.current_time() + _TICK
                 if self._looking is not None and anyio.current_time() >= self._next_look:
                     await self._look(self._looking)
         finally:

@@ -19,7 +19,7 @@ import anyio
 from toolwright.workspace.captured import Captured, OutputCollector
 from toolwright.workspace.children import Account, ChildProcess, Launched, adopt, launch
 from toolwright.workspace.errors import CommandNotStarted, ProgramMissing
-from toolwright.workspace.limits import inline
+from toolwright.workspace.limits import in_thread, inline
 from toolwright.workspace.trees import Mark, end_tree
 
 if TYPE_CHECKING:  # loaded by who makes them
@@ -77,10 +77,26 @@ class Surroundings:
             )
         )
 
+    @property
+    def is_over(self) -> bool:
+        """Whether `leave` has nothing to wait for."""
+        return self.enclosed is None or self.enclosed.is_over()
+
     def leave(self) -> None:
-        """The command has ended; what its sandbox needed on the host goes. May be called more than once."""
+        """The command has ended; what its sandbox needed on the host goes. May be called more than once, and may block."""
         if self.enclosed is not None:
             self.enclosed.leave()
+
+    async def left(self) -> None:
+        """The same without keeping the event loop waiting."""
+        if self.is_over:
+            self.leave()
+        else:
+            try:
+                with anyio.CancelScope(shield=True):
+                    await in_thread(self.leave)
+            except OSError:  # no thread to be had
+                self.leave()
 
     def notices(self, command: str, exit_code: int, output: str) -> tuple[str, ...]:
         """What to tell about what the sandbox kept `command` from."""
@@ -122,7 +138,7 @@ async def run_to_end(command: str, surroundings: Surroundings, *, collector: Out
         child = adopt(await surroundings.launch(command, report=report_end))
         return await _follow(child, command, surroundings, collector=collector, timeout=timeout, report=report)
     finally:
-        surroundings.leave()
+        await surroundings.left()
         os.close(report)
         os.close(report_end)
 

@@ -395,11 +395,8 @@ class Workspace:
             private.set_up()
             self._set_directories(self._added)
             return private
-        if self._foreign is None:  # another user does not get through to our scratch folder
-            import tempfile  # few run commands as somebody else
-
-            self._foreign = PrivateFolder(tempfile.mkdtemp(prefix="toolwright-"))
-            self._foreign.set_up((account.uid, account.gid))
+        if self._foreign is None:
+            self._foreign = PrivateFolder.for_another((account.uid, account.gid))
         return self._foreign
 
     @contextmanager

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import pwd
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
@@ -13,8 +17,17 @@ import pytest
 from support_sandbox import mechanism_named, visible_folder
 from support_tools import open_descriptors
 from toolwright.workspace import PathNotAllowed, Workspace
+from toolwright.workspace.leftovers import Owner
 from toolwright.workspace.sandbox.errors import SandboxRefused
-from toolwright.workspace.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, SandboxRules, sandbox_rules
+from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder, sweep_foreign
+from toolwright.workspace.sandbox.policy import (
+    FilesystemWishes,
+    NetworkWishes,
+    PermissionPaths,
+    SandboxPolicy,
+    SandboxRules,
+    sandbox_rules,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -168,6 +181,74 @@ async def test_commands_of_another_user_are_held_too(folder: Path) -> None:
     assert result.output.text.startswith("65534\n")
     assert os.listdir(folder / "ws/work") == ["x"]
     assert os.listdir(folder / "outside") == []
+    await workspace.close()
+
+
+KILLED = """
+import os, signal, sys
+from toolwright.workspace.sandbox.launch import PrivateFolder
+print(PrivateFolder.for_another((int(sys.argv[1]), int(sys.argv[1]))).path, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_folder_of_another_user_goes_with_the_next_session_if_the_runtime_was_killed(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a folder for another user")
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", KILLED, "65534"], env=env, capture_output=True, text=True, check=False)
+    left = done.stdout.strip()
+    assert os.stat(f"{left}/tmp").st_uid == 65534
+    (tmp_path / "toolwright-1-2-3-somebody-elses").write_text("a file")
+    os.chown(tmp_path, 65534, 65534)
+    living = PrivateFolder(str(tmp_path / Owner.this_process().new_name("toolwright")))
+    os.mkdir(living.path)
+    sweep_foreign(str(tmp_path), 65534)
+    assert sorted(os.listdir(tmp_path)) == sorted(["toolwright-1-2-3-somebody-elses", os.path.basename(living.path)])
+
+
+class _Slow:
+    """A mechanism that runs the command as it is, and whose sandbox ends only when the event loop has gone on."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.may_end = threading.Event()
+
+    def launch(self, policy: SandboxPolicy, inside: Inside, *, private: PrivateFolder, stack: ExitStack) -> Launch:
+        stack.callback(self.may_end.wait, 60)
+        return Launch(tuple(inside.argv), dict(inside.environment), (), is_over=self._is_over)
+
+    def _is_over(self) -> bool:
+        self.looks += 1
+        if self.looks == 3:
+            self.may_end.set()
+        return self.may_end.is_set()
+
+
+def _enclosed_slowly(folder: Path) -> tuple[Workspace, _Slow]:
+    slow = _Slow()
+    workspace = Workspace(str(folder / "ws"), env={}, state_dir=str(folder / "state"))
+    rules = SandboxRules((str(folder / "ws"),), str(folder))
+    workspace.enclose(slow, lambda: rules)
+    return workspace, slow
+
+
+async def test_a_sandbox_that_takes_its_time_to_end_does_not_stop_the_event_loop(folder: Path) -> None:
+    workspace, slow = _enclosed_slowly(folder)
+    async with anyio.create_task_group() as group:
+        group.start_soon(workspace.run_command, "true")
+        await _until(lambda: slow.looks)
+        slow.may_end.set()
+    await workspace.close()
+
+
+async def test_nor_does_that_of_a_background_command(folder: Path) -> None:
+    workspace, slow = _enclosed_slowly(folder)
+    shell = await workspace.start_command("true")
+    assert await shell.wait(60)
+    assert slow.looks >= 3
     await workspace.close()
 
 

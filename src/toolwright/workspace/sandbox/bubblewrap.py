@@ -11,7 +11,7 @@ import os
 import select
 import signal
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from toolwright.workspace.sandbox import seccomp
@@ -79,9 +79,9 @@ class Bubblewrap:
         stack.callback(os.close, filter_)
         network = () if policy.network == "open" else ("--unshare-net",)
         argv = (self.program, *network, "--info-fd", str(ended.theirs), "--args", str(options), "--seccomp", str(filter_))
-        return Launch(
-            (*argv, "--", *inside.argv), _environment(inside, policy), (ended.theirs, options, filter_), is_keeper=True
-        )
+        keep = (ended.theirs, options, filter_)
+        environment = _environment(inside, policy)
+        return Launch((*argv, "--", *inside.argv), environment, keep, is_keeper=True, is_over=ended.is_over)
 
 
 class _End:
@@ -89,38 +89,55 @@ class _End:
 
     def __init__(self, stack: ExitStack) -> None:
         self._ours, self.theirs = os.pipe()
+        self._pid = 0
         stack.callback(os.close, self._ours)
         stack.callback(self._wait)
         stack.callback(os.close, self.theirs)
 
-    def _wait(self) -> None:
-        process = self._first_process()
-        if process is None:
-            return
-        try:
-            descriptor = os.pidfd_open(process)
-        except ProcessLookupError:
-            return
-        try:
-            for number in (0, signal.SIGKILL):
-                if number:
-                    signal.pidfd_send_signal(descriptor, number)
-                if select.select([descriptor], [], [], _LAST_MOMENTS)[0]:
-                    return
-        except ProcessLookupError:
-            return
-        finally:
-            os.close(descriptor)
+    def is_over(self) -> bool:
+        """Whether it is gone by now."""
+        with self._first_process() as process:
+            return process is None or _has_ended(process, 0)
 
-    def _first_process(self) -> int | None:
-        """The process whose end is the end of all others, as bubblewrap reported it; None if it never got so far."""
-        os.set_blocking(self._ours, False)
+    def _wait(self) -> None:
+        with self._first_process() as process, suppress(ProcessLookupError):
+            if process is not None and not _has_ended(process, _LAST_MOMENTS):
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+                _has_ended(process, _LAST_MOMENTS)
+
+    @contextmanager
+    def _first_process(self) -> Iterator[int | None]:
+        """The process whose end is the end of all others, open; None if it is gone or never was."""
+        process = None
+        with suppress(ProcessLookupError):
+            pid = self._reported()
+            process = os.pidfd_open(pid) if pid and _is_first(pid) else None
         try:
-            report = json.loads(os.read(self._ours, 4096) or b"{}")
-        except (BlockingIOError, ValueError):
-            return None
-        pid = report.get("child-pid")
-        return pid if isinstance(pid, int) and pid > 1 else None
+            yield process
+        finally:
+            if process is not None:
+                os.close(process)
+
+    def _reported(self) -> int:
+        """Its number, as bubblewrap told it; 0 if it never got so far."""
+        os.set_blocking(self._ours, False)
+        with suppress(BlockingIOError, ValueError):
+            told = json.loads(os.read(self._ours, 4096) or b"{}").get("child-pid")
+            self._pid = told if isinstance(told, int) and told > 1 else 0
+        return self._pid
+
+
+def _is_first(pid: int) -> bool:
+    """Whether a process is the first one of a namespace: another one may have got the number by now."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            return any(line.startswith(b"NSpid:") and line.endswith(b"\t1\n") for line in file)
+    except OSError:
+        return False
+
+
+def _has_ended(process: int, seconds: float) -> bool:
+    return bool(select.select([process], [], [], seconds)[0])
 
 
 def _innermost(path: str, folders: Sequence[str]) -> str | None:

@@ -88,7 +88,7 @@ class Enclosure:
 class Enclosed:
     """The sandbox of one command, from just before it starts until it has ended."""
 
-    __slots__ = ("_directory", "_enclosure", "_refused", "_shown", "_stack", "has_keeper")
+    __slots__ = ("_directory", "_enclosure", "_refused", "_shown", "_stack", "has_keeper", "is_over")
 
     def __init__(self, enclosure: Enclosure, directory: str, shown: Sequence[str]) -> None:
         self._enclosure = enclosure
@@ -98,6 +98,8 @@ class Enclosed:
         self._refused = 0
         self.has_keeper = False
         """Whether the process that was started only keeps the sandbox (`Launch.is_keeper`)."""
+        self.is_over: Callable[[], bool] = lambda: True
+        """Whether `leave` has nothing to wait for."""
 
     async def enter(self, argv: Sequence[str], environment: Mapping[str, str]) -> Launch:
         """What to start. Raises `SandboxRefused` or `SandboxUnavailable`; then nothing may be started."""
@@ -106,7 +108,7 @@ class Enclosed:
             self._refused = self._enclosure.way_out.refused
         wrapped = self._enclosure.wrap(argv, directory=self._directory, environment=environment, shown=self._shown)
         launch = await in_thread(lambda: self._stack.enter_context(wrapped))
-        self.has_keeper = launch.is_keeper
+        self.has_keeper, self.is_over = launch.is_keeper, launch.is_over
         return launch
 
     def notices(self, command: str, exit_code: int, output: str) -> list[str]:
@@ -117,6 +119,8 @@ class Enclosed:
         return [notice for notice in (refused, stopped) if notice is not None]
 
     def leave(self) -> None:
+        """The command has ended: wait for the last of its processes, and take away what stood on the host for it."""
+        self.is_over = lambda: True
         self._stack.close()
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+import stat
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from toolwright.workspace.leftovers import Owner
 from toolwright.workspace.sandbox.policy import SandboxPolicy
+
+_FOREIGN = "toolwright"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,8 @@ class Launch:
     """Descriptors the child has to inherit."""
     is_keeper: bool = False
     """Whether what is started is not the command but a process that keeps its sandbox, with whose end all is over."""
+    is_over: Callable[[], bool] = lambda: True
+    """Whether all is over by now: else who leaves has to wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,18 @@ class PrivateFolder:
     """A folder of the session, closed to everybody else, for the commands' temporary files and for what lies over secrets."""
 
     path: str
+
+    @classmethod
+    def for_another(cls, owner: tuple[int, int]) -> PrivateFolder:
+        """One for commands that run as another user, who does not get through to folders of ours. Sweeps what others left."""
+        import tempfile  # few run commands as somebody else
+
+        place = tempfile.gettempdir()
+        sweep_foreign(place, owner[0])
+        folder = cls(os.path.join(place, Owner.this_process().new_name(_FOREIGN)))
+        os.mkdir(folder.path, 0o700)  # fails on anything that is already there
+        folder.set_up(owner)
+        return folder
 
     @property
     def temporary(self) -> str:
@@ -65,6 +84,19 @@ class PrivateFolder:
         import shutil  # hardly ever needed
 
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def sweep_foreign(place: str, user: int) -> None:
+    """Remove the folders for commands of `user` whose makers ended before they could."""
+    for name in os.listdir(place):
+        owner, path = Owner.of(name), os.path.join(place, name)
+        if owner is None or not name.startswith(f"{_FOREIGN}-"):
+            continue
+        with suppress(OSError):
+            status = os.lstat(path)
+            is_theirs = stat.S_ISDIR(status.st_mode) and status.st_uid in (user, os.geteuid())
+            if is_theirs and owner.is_gone(time.time() - status.st_mtime):
+                PrivateFolder(path).remove()
 
 
 class WayOut(Protocol):
