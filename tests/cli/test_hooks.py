@@ -11,7 +11,17 @@ import pytest
 
 from support_cli import command
 from support_hooks import command_settings
-from toolwright import ClaudeAgentOptions, HookEventMessage, HookMatcher, ResultMessage, ToolResultBlock, UserMessage, query
+from toolwright import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    HookEventMessage,
+    HookMatcher,
+    ResultMessage,
+    ToolResultBlock,
+    UserMessage,
+    query,
+)
+from toolwright.types import ControlError
 
 WRITE = {"tool": "Write", "input": {"file_path": "note.txt", "content": "hello"}}
 DONE = {"text": "done"}
@@ -25,6 +35,13 @@ def surroundings(home: Path, steps: list[Any]) -> dict[str, str]:
         "CLAUDE_CONFIG_DIR": str(home / "config"),
         "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "30000",
     }
+
+
+def program(home: Path) -> Path:
+    path = home / "toolwright"
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m toolwright.cli "$@"\n')
+    path.chmod(0o755)
+    return path
 
 
 def test_the_command_runs_hooks_of_its_settings_and_shows_them_if_asked_to(tmp_path: Path) -> None:
@@ -64,9 +81,6 @@ async def test_settings_hooks_and_callbacks_meet_in_the_public_api(tmp_path: Pat
 
     allow = json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}})
     env = surroundings(tmp_path, [WRITE, DONE])
-    program = tmp_path / "toolwright"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m toolwright.cli "$@"\n')
-    program.chmod(0o755)
     options = ClaudeAgentOptions(
         model=env["TOOLWRIGHT_MODEL"],
         cwd=tmp_path / "work",
@@ -74,7 +88,7 @@ async def test_settings_hooks_and_callbacks_meet_in_the_public_api(tmp_path: Pat
         settings=command_settings("PreToolUse", f"echo '{allow}'"),
         hooks={"PostToolUse": [HookMatcher(hooks=[hide])]},
         include_hook_events=True,
-        cli_path=program if over_the_wire else None,
+        cli_path=program(tmp_path) if over_the_wire else None,
     )
     messages = [message async for message in query(prompt="go", options=options)]
     shown = [message.subtype for message in messages if isinstance(message, HookEventMessage)]
@@ -102,3 +116,27 @@ async def test_a_deferred_call_reaches_the_caller_and_is_run_when_the_session_is
     (tmp_path / "script.json").write_text(json.dumps({"steps": [DONE]}))
     await ask(resume=result.session_id, permission_mode="acceptEdits")
     assert (tmp_path / "work" / "note.txt").read_text() == "hello"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("over_the_wire", [False, True])
+async def test_a_hook_that_keeps_the_model_is_a_typed_error_for_who_would_change_it(
+    tmp_path: Path, over_the_wire: bool
+) -> None:
+    deny = {"hookEventName": "PreModelSwitch", "permissionDecision": "deny", "permissionDecisionReason": "Too dear."}
+    env = surroundings(tmp_path, [DONE])
+    (tmp_path / "other.json").write_text(json.dumps({"model": "other", "steps": [{"text": "I am another."}]}))
+    options = ClaudeAgentOptions(
+        model=env["TOOLWRIGHT_MODEL"],
+        cwd=tmp_path / "work",
+        env=env,
+        settings=command_settings("PreModelSwitch", f"echo '{json.dumps({'hookSpecificOutput': deny})}'"),
+        cli_path=program(tmp_path) if over_the_wire else None,
+    )
+    async with ClaudeSDKClient(options) as client:
+        with pytest.raises(ControlError, match=r"The model stays .*: Too dear\."):
+            await client.set_model(f"scripted:{tmp_path / 'other.json'}")
+        await client.query("go")
+        *_, result = [message async for message in client.receive_response()]
+    assert isinstance(result, ResultMessage)
+    assert result.result == "done"

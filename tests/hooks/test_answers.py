@@ -14,6 +14,7 @@ from toolwright.hooks.answers import MOST_CHARACTERS, REFUSED, capped, of_exit, 
 from toolwright.hooks.outcome import HookOutcome, merge, read_answer
 
 REFUSABLE = {
+    "PreModelSwitch",
     "PreToolUse",
     "PermissionRequest",
     "PostToolUse",

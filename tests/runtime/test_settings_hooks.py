@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from support_runtime import (
 )
 from toolwright.models.scripted import Call, Fail, Say, ScriptedModel
 from toolwright.runtime.assemble import open_session
-from toolwright.types import HookMatcher, OptionsError, PermissionResultAllow, PermissionUpdate
+from toolwright.types import ControlError, HookMatcher, OptionsError, PermissionResultAllow, PermissionUpdate
 
 pytestmark = pytest.mark.anyio
 
@@ -566,12 +567,45 @@ async def test_a_model_that_is_fallen_back_to_is_told_before_and_after(tmp_path:
     assert told == [(event, "first", "second", "fallback") for event in ("PostModelSwitch", "PreModelSwitch")]
 
 
-@pytest.mark.parametrize("command", [answer("PreModelSwitch", permissionDecision="deny"), "echo no >&2; exit 2"])
-async def test_a_hook_cannot_keep_the_model_and_its_refusal_is_reported(tmp_path: Path, command: str) -> None:
-    lines: list[str] = []
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (answer("PreModelSwitch", permissionDecision="deny", permissionDecisionReason="Too dear."), "Too dear."),
+        (answer("PreModelSwitch", permissionDecision="ask", permissionDecisionReason="Sure?"), "Sure?"),
+        (answer("PreModelSwitch", permissionDecision="deny"), "A PreModelSwitch hook refused."),
+        ("echo 'Not now.' >&2; exit 2", "Not now."),
+    ],
+)
+async def test_a_hook_keeps_the_model(tmp_path: Path, command: str, why: str) -> None:
     second, settings = scripted_file(tmp_path, "second"), command_settings("PreModelSwitch", command)
-    async with session_for(tmp_path, ScriptedModel([], model="first"), settings=settings, stderr=lines.append) as session:
-        assert await session.control({"subtype": "set_model", "model": second}) == {"model": "second"}
+    async with session_for(tmp_path, ScriptedModel([Say("I am first.")], model="first"), settings=settings) as session:
+        with pytest.raises(ControlError, match=f"The model stays first: {re.escape(why)}") as refused:
+            await session.control({"subtype": "set_model", "model": second})
+        assert refused.value.code == "denied"
+        await session.send(user("go"))
+        assert texts(await until_result(session)) == ["I am first."]
+
+
+async def test_a_hook_that_lets_the_model_change_may_add_context(tmp_path: Path) -> None:
+    said = answer("PreModelSwitch", permissionDecision="allow", additionalContext="Be brief.")
+    settings, first = command_settings("PreModelSwitch", said), ScriptedModel([], model="first")
+    async with session_for(tmp_path, first, settings=settings) as session:
+        second = {"subtype": "set_model", "model": scripted_file(tmp_path, "second")}
+        assert await session.control(second) == {"model": "second"}
+        await session.send(user("go"))
+        assert texts(await until_result(session)) == ["I am second."]
+        assert "Be brief." in str(session.started.conversation.history[0].content)
+
+
+async def test_a_hook_cannot_keep_a_model_that_fails(tmp_path: Path) -> None:
+    """The turn would have to end otherwise; that the hook refused is told."""
+    lines: list[str] = []
+    settings = command_settings("PreModelSwitch", answer("PreModelSwitch", permissionDecision="deny"))
+    first = ScriptedModel([Fail("busy", kind="overloaded", status=529)], model="first")
+    more: Any = {"settings": settings, "fallback_model": scripted_file(tmp_path, "second"), "stderr": lines.append}
+    async with session_for(tmp_path, first, **more) as session:
+        await session.send(user("go"))
+        assert texts(await until_result(session)) == ["I am second."]
         with anyio.fail_after(30):
             while not any("PreModelSwitch hook" in line for line in lines):
                 await anyio.sleep(0.01)

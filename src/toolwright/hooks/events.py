@@ -48,7 +48,7 @@ EVENTS: Mapping[str, Event] = {
     "CwdChanged": Event(),
     "InstructionsLoaded": Event("load_reason"),
     "DirectoryAdded": Event(),
-    "PreModelSwitch": Event(),
+    "PreModelSwitch": Event(refusable=True),
     "PostModelSwitch": Event(),
     "SubagentStart": Event("agent_type", happens=False),
     "SubagentStop": Event("agent_type", refusable=True, happens=False),

@@ -52,9 +52,10 @@ async def set_model(session: LocalSession, request: Frame) -> Frame:
         raise ControlError(f"set_model: the model must be a name or null, not {name!r}", code="invalid_model")
     conversation = session.started.conversation
     try:
-        await conversation.change_models(session.started.resolve(name))
+        models = session.started.resolve(name)
     except ClaudeSDKError as error:
         raise ControlError(str(error), code="invalid_model") from None
+    await conversation.change_models(models)
     text = f"<local-command-stdout>Set model to {conversation.model.id}</local-command-stdout>"
     session.notices.append(frames.user(text, session_id=conversation.session_id, isReplay=True))
     return {"model": conversation.model.id}

@@ -10,6 +10,7 @@ from toolwright.models.base import History, HistoryMessage, ModelRequest
 from toolwright.protocol import frames
 from toolwright.runtime.limits import Limits
 from toolwright.stamps import new_uuid
+from toolwright.types import ControlError
 
 if TYPE_CHECKING:
     from toolwright.models.registry import ResolvedModel
@@ -134,10 +135,15 @@ class Conversation:
         return None
 
     async def change_models(self, models: list[ResolvedModel]) -> None:
-        """Go on with other models. Thinking is signed for the model that thought it, and another would refuse it."""
+        """Go on with other models. Thinking is signed for the model that thought it, and another would refuse it.
+
+        Raises `ControlError` if a hook keeps the one there is.
+        """
         old, new = self.model.id, models[0].id
-        self._tell_switch("PreModelSwitch", old, new, trigger="set_model")
-        await self.release_models()
+        if old != new and (refusal := await self._refusal(old, new)) is not None:
+            await released(models)
+            raise ControlError(f"The model stays {old}: {refusal}", code="denied")
+        await released(self.models)
         self.models = models
         self.history = History(without_thinking(message) for message in self.history)
         self._tell_switch("PostModelSwitch", old, new, trigger="set_model")
@@ -151,13 +157,21 @@ class Conversation:
         self._tell_switch("PostModelSwitch", dropped.id, rest[0].id, trigger="fallback")
         await dropped.model.aclose()
 
+    async def _refusal(self, old: str, new: str) -> str | None:
+        """Why a hook keeps the model. There is nobody to ask about a model, so `ask` is a no."""
+        hook = await self.hooks.model_is_chosen(old, new)
+        if hook is None:
+            return None
+        self.contexts.extend(hook.additional_context)
+        refuses = hook.block or hook.stop or hook.decision not in (None, "allow")
+        return (hook.reason or hook.stop_reason or "A PreModelSwitch hook refused.") if refuses else None
+
     def _tell_switch(self, event: str, old: str, new: str, *, trigger: str) -> None:
         if old != new:
             self.hooks.model_switches(event, old, new, trigger=trigger)
 
     async def release_models(self) -> None:
-        for model in self.models:
-            await model.model.aclose()
+        await released(self.models)
 
     def add_user(self, content: Sequence[dict[str, Any]]) -> None:
         self.history.append(HistoryMessage("user", list(content)))
@@ -182,6 +196,11 @@ class Conversation:
 
     def add_assistant(self, content: Sequence[dict[str, Any]]) -> None:
         self.history.append(HistoryMessage("assistant", list(content)))
+
+
+async def released(models: Sequence[ResolvedModel]) -> None:
+    for model in models:
+        await model.model.aclose()
 
 
 def without_thinking(message: HistoryMessage) -> HistoryMessage:

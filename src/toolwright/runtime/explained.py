@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from toolwright.permissions import Call, Explanation, Place, RuleSet, explain, parse_rule, read_command
+from toolwright.runtime.call_facts import call_facts, judged_input
 from toolwright.runtime.ground import Ground, ground_of, settings_rules
 from toolwright.runtime.machine_files import MACHINE_FILES
 from toolwright.runtime.permission_choice import own_folders
 from toolwright.sessions import config_dir
 from toolwright.tools.base import Effects, InvalidInput, Tool
-from toolwright.tools.registry import OF_OWN_SHELLS, OF_THE_SESSION, builtin_tools, canonical_name, tools_with_a_person
+from toolwright.tools.registry import builtin_tools, canonical_name, tools_with_a_person
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import Workspace
 
@@ -97,25 +98,13 @@ def _facts(name: str, raw: dict[str, Any], workspace: Workspace) -> tuple[Call, 
     if tool is None:
         return Call(name, raw, hosts=_hosts(name, raw), read_only=name == "WebFetch", is_mcp=name.startswith("mcp__")), ()
     refusal: tuple[str, ...] = ()
+    judged = judged_input(tool, raw, workspace.home)
     try:
-        effects = tool.effects(tool.parse(raw), workspace)
+        effects = tool.effects(tool.parse(judged), workspace)
     except InvalidInput as error:
-        effects, refusal = _guessed(tool, raw, workspace), (f"{error} (Judged by what there is.)",)
-    line = read_command(effects.command) if effects.command is not None else None
-    call = Call(
-        name,
-        raw,
-        reads=effects.reads,
-        writes=effects.writes,
-        command=effects.command,
-        hosts=effects.hosts,
-        read_only=tool.read_only or name in OF_THE_SESSION,
-        must_ask=effects.must_ask,
-        preapproved=name in OF_OWN_SHELLS | OF_THE_SESSION,
-        line=line,
-        cwd=effects.cwd,
-    )
-    return call, refusal
+        effects, refusal = _guessed(tool, judged, workspace), (f"{error} (Judged by what there is.)",)
+    call = call_facts(tool, judged, effects)
+    return replace(call, line=read_command(call.command)) if call.command is not None else call, refusal
 
 
 def _guessed(tool: Tool, raw: dict[str, Any], workspace: Workspace) -> Effects:

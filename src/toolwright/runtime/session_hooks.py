@@ -106,8 +106,16 @@ class SessionHooks:
         if self._runner.has("DirectoryAdded"):
             self._runner.start("DirectoryAdded", inputs.directory_added(self._scene(), directory=directory))
 
+    async def model_is_chosen(self, old: str, new: str) -> HookOutcome | None:
+        """PreModelSwitch, for a model that somebody set: it may keep the old one."""
+        if not self._runner.has("PreModelSwitch"):
+            return None
+        return await self._run(
+            "PreModelSwitch", inputs.model_switch(self._scene(), "PreModelSwitch", old=old, new=new, trigger="set_model")
+        )
+
     def model_switches(self, event: str, old: str, new: str, *, trigger: str) -> None:
-        """PreModelSwitch and PostModelSwitch. Not waited for, the first neither: it cannot keep the model."""
+        """PostModelSwitch, and PreModelSwitch for a model that is fallen back to. Not waited for."""
         if self._runner.has(event):
             self._runner.start(event, inputs.model_switch(self._scene(), event, old=old, new=new, trigger=trigger))
 

@@ -16,9 +16,11 @@ from toolwright.hooks.events import SESSION_END_SECONDS
 from toolwright.hooks.http import HttpEnd, Post
 from toolwright.models.base import ModelError
 from toolwright.models.http import Answer, Lease, Route, Timeouts, header
-from toolwright.permissions import Call, Place, RuleSet, decide
+from toolwright.permissions import Place, RuleSet, decide
+from toolwright.runtime.call_facts import call_facts
 from toolwright.runtime.gate import understood
-from toolwright.tools.base import InvalidInput, Tool
+from toolwright.runtime.machine_files import MACHINE_FILES
+from toolwright.tools.base import InvalidInput
 from toolwright.tools.registry import canonical_name
 from toolwright.types import OptionsError
 
@@ -130,27 +132,13 @@ def condition(rule: str, toolbox: Toolbox, workspace: Workspace, *, home: str | 
 
     async def applies(name: str, tool_input: dict[str, Any]) -> bool:
         tool = toolbox.tools.get(name)
-        call = facts(tool, tool_input, workspace) if tool is not None else None
-        if call is None:
+        if tool is None:
             return True
-        place = Place(workspace.home, workspace.roots, home)
+        try:
+            call = call_facts(tool, tool_input, tool.effects(tool.parse(tool_input), workspace))
+        except InvalidInput:
+            return True
+        place = Place(workspace.home, workspace.roots, home, MACHINE_FILES)
         return decide(await understood(call), rules=rules, mode="bypassPermissions", place=place).behavior != "allow"
 
     return applies
-
-
-def facts(tool: Tool, tool_input: dict[str, Any], workspace: Workspace) -> Call | None:
-    try:
-        effects = tool.effects(tool.parse(tool_input), workspace)
-    except InvalidInput:
-        return None
-    return Call(
-        name=tool.name,
-        input=tool_input,
-        reads=effects.reads,
-        writes=effects.writes,
-        command=effects.command,
-        hosts=effects.hosts,
-        read_only=tool.read_only,
-        is_mcp=tool.name.startswith("mcp__"),
-    )

@@ -11,26 +11,24 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from os.path import join, normpath
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from toolwright.permissions import Call
+from toolwright.runtime.call_facts import call_facts, judged_input
 from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, no_earlier_result, nothing_hidden
-from toolwright.tools.registry import OF_THE_SESSION, canonical_name
+from toolwright.tools.registry import canonical_name
 from toolwright.tools.standing import Standing
 
 if TYPE_CHECKING:
     from toolwright.hooks import HookOutcome
+    from toolwright.permissions import Call
     from toolwright.runtime.gate import Gate, Verdict
     from toolwright.runtime.session_hooks import SessionHooks
     from toolwright.runtime.toolbox import Toolbox
     from toolwright.workspace import Workspace
 
 MAX_CONCURRENT_READS = 10
-FILE_FIELDS = ("file_path", "notebook_path")
-"""The fields of built-in tools that name the file a call is about."""
 TRY_AGAIN = "A hook says that you may try the denied call of {name} again."
 MAX_RESULT_CHARACTERS = 400_000
 """Built-in tools bound their results far below this; it stops a function of the user's from filling the context."""
@@ -181,23 +179,8 @@ class ToolRunner:
         again = await self.hooks.call_is_denied(tool, verdict.input, call.id, reason=verdict.message)
         return (TRY_AGAIN.format(name=call.name),) if again else ()
 
-    def _facts(self, tool: Tool, raw: dict[str, Any], parsed: Any) -> Call:
-        effects = tool.effects(parsed, self.workspace)
-        return Call(
-            name=tool.name,
-            input=raw,
-            reads=effects.reads,
-            writes=effects.writes,
-            command=effects.command,
-            cwd=effects.cwd,
-            hosts=effects.hosts,
-            read_only=tool.read_only or tool.name in OF_THE_SESSION,
-            is_mcp=tool.name.startswith("mcp__"),
-            preapproved=tool.name in self.preapproved,
-            sandboxed=effects.sandboxed,
-            must_ask=effects.must_ask,
-            no_longer_approved=effects.no_longer_approved,
-        )
+    def _facts(self, tool: Tool, judged: dict[str, Any], parsed: Any) -> Call:
+        return call_facts(tool, judged, tool.effects(parsed, self.workspace), preapproved=self.preapproved)
 
     # execute
 
@@ -240,18 +223,6 @@ def refused(text: str) -> Outcome:
 def denied(verdict: Verdict, contexts: tuple[str, ...], *, halt: str | None = None) -> Outcome:
     output = ToolOutput(verdict.message, f"Error: {verdict.message}", is_error=True)
     return Outcome(output, denied=True, verdict=verdict, interrupt=verdict.interrupt, halt=halt, contexts=contexts)
-
-
-def judged_input(tool: Tool, raw: dict[str, Any], cwd: str) -> dict[str, Any]:
-    """The input as hooks and people see it and as it runs: fields under their own names, the path of a file absolute.
-
-    Only for built-in tools: what a field of any other tool means is not known here.
-    """
-    if not isinstance(tool, BuiltinTool):
-        return raw
-    named = tool.renamed(raw)
-    paths = {field: path for field in FILE_FIELDS if isinstance(path := named.get(field), str) and path}
-    return {**named, **{field: normpath(join(cwd, path)) for field, path in paths.items()}} if paths else named
 
 
 def as_content(value: Any) -> str | list[dict[str, Any]]:
