@@ -145,6 +145,7 @@ PUBLIC_NAMES = [
     "__version__",
     "create_sdk_mcp_server",
     "query",
+    "refuse_inspection",
     "tool",
 ]
 

@@ -144,6 +144,7 @@ if TYPE_CHECKING:
         UserPromptSubmitHookSpecificOutput,
         WorktreeCreateHookSpecificOutput,
     )
+    from toolwright.workspace.dumpable import refuse_inspection
 
 __all__ = [
     "query",
@@ -153,6 +154,7 @@ __all__ = [
     "create_sdk_mcp_server",
     "SdkMcpTool",
     "ToolAnnotations",
+    "refuse_inspection",
     "__version__",
     "ClaudeSDKError",
     "CLIConnectionError",
@@ -293,6 +295,7 @@ _HOMES = {
     "create_sdk_mcp_server": "toolwright.mcp.server",
     "SdkMcpTool": "toolwright.mcp.tool",
     "ToolAnnotations": "toolwright.mcp.annotations",
+    "refuse_inspection": "toolwright.workspace.dumpable",
     "__version__": "toolwright._version",
 }
 """Where a name lives; those not listed are in `toolwright.types`."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from support_cli import command
 from support_sandbox import need
 from toolwright.cli.doctor import report
 from toolwright.cli.main import main
@@ -21,7 +22,7 @@ def findings(**more: Any) -> dict[str, Any]:
     ]
     base = {"ok": True, "mechanism": "Landlock", "user": 1000, "mechanisms": mechanisms, "programs": [program], "seconds": 1.5}
     limit = {"key": "processes", "mechanism": "none: RLIMIT_NPROC does not bind root", "holds": False, "missing": "a cgroup"}
-    return {**base, "probes": probes, "limits": [limit], **more}
+    return {**base, "probes": probes, "limits": [limit], "undumpable": True, **more}
 
 
 def test_what_is_missing_is_named_with_the_package_that_brings_it() -> None:
@@ -31,6 +32,11 @@ def test_what_is_missing_is_named_with_the_package_that_brings_it() -> None:
     assert "no     Two is not promised" in text
     assert "processes   none: RLIMIT_NPROC does not bind root\n         What helps: a cgroup" in text
     assert "1 of 2 held, in 1.5 s. Everything that is promised held." in text
+
+
+def test_it_is_said_who_can_look_into_the_runtime() -> None:
+    assert "toolwright  no\n  a library   yes, until" in report(findings())
+    assert "toolwright  yes\n" in report(findings(undumpable=False))
 
 
 def test_a_hole_is_not_to_be_overlooked() -> None:
@@ -44,12 +50,13 @@ def test_no_mechanism_at_all_is_said() -> None:
     assert "sessions that ask for one will refuse to run commands" in report(findings(mechanism=None))
 
 
-def test_the_machine_is_examined_for_real_and_told_as_json(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_machine_is_examined_for_real_and_told_as_json() -> None:
     need("bubblewrap")
-    code = main(["doctor", "--json"])
-    found = json.loads(capfd.readouterr().out)
+    done = command("doctor", "--json")
+    code, found = done.returncode, json.loads(done.stdout)
     assert [each["name"] for each in found["probes"] if not each["held"]] == []
     assert (code, found["ok"], found["mechanism"]) == (0, True, "bubblewrap")
+    assert found["undumpable"] is True
     assert {each["key"] for each in found["limits"]} >= {"cpuSeconds", "memoryMb", "processes", "scratchMb"}
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,41 @@ print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
 def test_the_command_protects_itself() -> None:
     argv = [sys.executable, "-c", AFTER_THE_COMMAND]
     assert subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True).stdout == "0\n"
+
+
+# A program that uses the library and holds a key. It goes through all once as root, so that everything is loaded.
+WITH_A_SESSION = """
+import anyio, ctypes, os, sys
+from toolwright import ClaudeAgentOptions, query, refuse_inspection
+from toolwright.testing import Call, Say, ScriptedModel
+
+async def work(folder):
+    model = ScriptedModel([Call("Bash", {"command": "cat /proc/$PPID/environ || echo refused"}), Say("done")])
+    state = {"CLAUDE_CONFIG_DIR": folder + "/state"}
+    options = ClaudeAgentOptions(model=model, cwd=folder, allowed_tools=["Bash"], env=state)
+    async for message in query(prompt="x", options=options):
+        print(message)
+
+anyio.run(work, sys.argv[1])
+os.setgroups([]); os.setgid(int(sys.argv[3])); os.setuid(int(sys.argv[3]))
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # setuid took it away
+assert sys.argv[4] == "open" or refuse_inspection()
+print("as somebody else")
+anyio.run(work, sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("protected", [False, True])
+def test_a_program_with_the_library_can_keep_its_keys_from_commands(tmp_path: Path, protected: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # others can get there
+        os.chown(folder, NOBODY, NOBODY)
+        arguments = [str(tmp_path), folder, str(NOBODY), "protected" if protected else "open"]
+        argv = [sys.executable, "-c", WITH_A_SESSION, *arguments]
+        done = subprocess.run(argv, capture_output=True, text=True, env={"PLANTED": "a key"}, check=False)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.partition("as somebody else")[2]
+    assert ("PLANTED=a key" in said) != protected
+    assert ("refused" in said.replace("|| echo refused", "")) == protected
 
 
 def test_importing_the_library_changes_nothing() -> None:

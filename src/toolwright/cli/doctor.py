@@ -37,6 +37,7 @@ each limit of a command, and what is missing for a better one.
 Exit code: 0 if commands can be sandboxed here and everything promised held, else 1.
 """
 _PROGRAMS = (("nsenter", "util-linux", "commands with allowed domains"),)
+_LIBRARY = "yes, until the program that uses it calls toolwright.refuse_inspection()"
 _PROGRAM_FOLDERS = "/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 
 
@@ -55,6 +56,7 @@ def doctor_command(arguments: Sequence[str]) -> int:
 
 def examine(wanted: str | None = None) -> dict[str, Any]:
     """Everything there is to say, as JSON has it. Raises `UsageError` for a mechanism this system does not know."""
+    from toolwright.workspace.dumpable import refuse_inspection
     from toolwright.workspace.limit_survey import survey_limits
     from toolwright.workspace.sandbox.mechanisms import availabilities
 
@@ -76,6 +78,7 @@ def examine(wanted: str | None = None) -> dict[str, Any]:
         ],
         "programs": [_program(*each) for each in _PROGRAMS],
         "limits": [asdict(each) for each in survey_limits()],
+        "undumpable": refuse_inspection(),
         "seconds": round(time.monotonic() - started, 2),
         "probes": [
             {"name": each.name, "title": each.title, "held": each.held, "promised": each.promised, "detail": each.detail}
@@ -110,6 +113,8 @@ def report(findings: dict[str, Any], width: int = 80) -> str:
     for each in findings["limits"]:
         lines.append(f"  {each['key']:<11} {each['mechanism']}")
         lines += _wrapped(f"What helps: {each['missing']}", width) if each["missing"] else []
+    lines += ["", "Whether other processes of this user can look into the runtime, where keys are:"]
+    lines += [f"  {'toolwright':<11} {'no' if findings['undumpable'] else 'yes'}", f"  {'a library':<11} {_LIBRARY}"]
     if findings["mechanism"] is None:
         return "\n".join([*lines, "", "No sandbox works here: sessions that ask for one will refuse to run commands.", ""])
     lines += ["", f"Tried with {findings['mechanism']}, as user {findings['user']}:"]

@@ -13,7 +13,11 @@ _GET_DUMPABLE = 3
 
 
 def refuse_inspection() -> bool:
-    """Let no other process but root's read or trace this one, and let it leave no core dump. Says whether that holds now."""
+    """Let no other process but root's read or trace this one, and let it leave no core dump. Says whether that holds now.
+
+    For programs that hold keys and let a model run commands: a command outside of a sandbox could read the keys in
+    `/proc/<pid>/environ`. The price: debuggers and profilers that attach from outside need root. A fork keeps it.
+    """
     if sys.platform != "linux":
         return False
     import ctypes  # hardly any program needs it otherwise
