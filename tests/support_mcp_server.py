@@ -48,8 +48,8 @@ def tool(name: str, **more: object) -> dict[str, object]:
     return {"name": name, "description": f"The tool {name}", "inputSchema": {"type": "object"}, **more}
 
 
-NAMES = """echo pid env cwd slow crash big garbage progress_flood stderr_flood structured misfit strangers twice late ask roots
-sample log grow redefine setsid kinds image refuse nothing cancelled waiting
+NAMES = """echo pid env cwd slow crash big garbage progress_flood progress_forever stderr_flood structured misfit strangers
+twice late ask roots sample log grow redefine setsid kinds image refuse nothing cancelled waiting
 sample_with sample_and_stop stop_sampling abilities last_answer""".split()  # noqa: SIM905 — a word list reads better
 OUTPUT = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 
@@ -111,6 +111,11 @@ def call(number: object, name: str, arguments: dict[str, object], token: object)
                 write({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
             write({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": [1], "progress": 1}})
             text(number, "flooded")
+        case "progress_forever":
+            stop = waiting[number] = threading.Event()
+            params = {"progressToken": token, "progress": 1, "message": "almost there"}
+            while not stop.wait(0.001):
+                write({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
         case "stderr_flood":
             for _ in range(200):
                 sys.stderr.write("e" * 10_000 + "\n")

@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -259,6 +261,56 @@ async def test_the_published_client_comes_over_http_with_the_token(tmp_path: Pat
         async with httpx2.AsyncClient() as http:
             assert (await http.post(url, json={})).status_code == 401
             assert (await http.post(url, json={}, headers={"Host": "evil.test"})).status_code == 421
+
+
+STRANGERS: list[dict[str, str]] = [
+    {},
+    {"Authorization": "Bearer guessed-token-of-some-length"},
+    {"Authorization": "Basic a-token-that-was-chosen"},
+    {"Authorization": "Bearer a-token-that-was-chosen", "Host": "evil.test"},
+    {"Authorization": "Bearer a-token-that-was-chosen", "Origin": "http://evil.test"},
+]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children of a process are listed by Linux")
+def test_no_stranger_on_the_network_has_a_process_started(tmp_path: Path) -> None:
+    """Judged by what happened: no file, no child, also while everything would be allowed to somebody with the token."""
+    made = tmp_path / "made"
+    call = {"name": "Bash", "arguments": {"command": f"touch {made}"}}
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    messages = [("initialize", hello), ("tools/call", call), ("tools/call", {**call, "_meta": meta})]
+    flags = ("--allowed-tools", "Bash")
+    with served_over_http(tmp_path, *flags, token="a-token-that-was-chosen") as (url, token):
+        server = children_of(os.getpid(), lambda line: "--http" in line)[0]
+        before = children_of(server)
+        for headers in STRANGERS:
+            for method, params in messages:
+                assert posted(url, {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers) in (401, 403, 421)
+        assert not made.exists()
+        assert children_of(server) == before
+        stateless = {"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "Bash"}
+        known = stateless | {"Authorization": f"Bearer {token}"}
+        assert posted(url, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**call, "_meta": meta}}, known) == 200
+        assert made.exists(), "the same request with the token does it"
+
+
+def posted(url: str, message: dict[str, Any], headers: dict[str, str]) -> int:
+    """The status of the answer."""
+    own = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    request = urllib.request.Request(url, json.dumps(message).encode(), own | headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def children_of(pid: int, fits: Callable[[str], bool] = lambda line: True) -> list[int]:
+    """The children whose command line fits."""
+    found = [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+    return [child for child in found if fits(Path(f"/proc/{child}/cmdline").read_text())]
 
 
 def test_a_token_that_is_too_short_is_refused(person: Person) -> None:

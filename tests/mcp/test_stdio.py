@@ -156,6 +156,16 @@ async def test_a_call_that_takes_too_long_is_given_up_and_the_server_told(tmp_pa
         assert len(json.loads(text_of(await server.call_tool("cancelled", {})))) == 1
 
 
+async def test_progress_without_end_does_not_keep_a_call_alive(tmp_path: Path) -> None:
+    heard = []
+    audience = Audience(progress=lambda *told: heard.append(told))
+    async with server_for(tmp_path, entry(toolTimeouts={"progress_forever": 300}), audience=audience) as server:
+        await server.connect()
+        assert "was given up: no answer within 0.3 seconds" in text_of(await server.call_tool("progress_forever", {}))
+        assert text_of(await server.call_tool("echo", {})) == "{}"
+    assert heard
+
+
 async def test_an_interrupted_call_is_withdrawn_and_its_late_answer_dropped(tmp_path: Path) -> None:
     async with server_for(tmp_path, entry()) as server:
         await server.connect()

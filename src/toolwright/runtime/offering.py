@@ -171,11 +171,14 @@ def unasked(name: str, error: CannotAsk, context: ToolPermissionContext) -> str:
 
 def question(name: str, given: dict[str, Any], context: ToolPermissionContext) -> str:
     """What a person is shown: the tool, the whole input, and why it is asked. What is not shown is said."""
-    import json  # only for calls that are asked about
+    import hashlib  # only for calls that are asked about
+    import json
 
     shown = json.dumps(given, ensure_ascii=True, indent=1)
     if len(shown) > LONGEST_SHOWN:
-        shown = f"{shown[:LONGEST_SHOWN]}\n[{len(shown) - LONGEST_SHOWN} more characters are not shown]"
+        digest = hashlib.sha256(shown.encode()).hexdigest()[:16]
+        hidden = f"{len(shown) - LONGEST_SHOWN} more characters are not shown; the whole has the SHA-256 {digest}…"
+        shown = f"{shown[:LONGEST_SHOWN]}\n[{hidden}]"
     reason = f"\n{context.decision_reason}" if context.decision_reason else ""
     return f"May {name} run with this input?\n{shown}{reason}"
 

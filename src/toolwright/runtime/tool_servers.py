@@ -7,7 +7,7 @@ entry must not keep a session from starting. Connects nothing.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.audience import CALL_SECONDS, CONNECT_SECONDS, Audience, Timing
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 
 ELICITATION = "McpElicitation"
 """The name under which a server's question to a person is asked: as a call that `can_use_tool` allows or denies."""
+
+NOT_THE_PROJECTS = (
+    "MCP server {name!r}: it may not ask for the model. {where} belongs to the project, and whose money is spent is not for a "
+    "project to say: write the server with its sampling budget into settings of your own, or into the options"
+)
 
 Waiting = Callable[[bool], Awaitable[None]]
 
@@ -127,6 +132,9 @@ def server_of_settings(written: WrittenServer, ground: ServerGround) -> External
         )
     except BadServerConfig as error:
         return unusable(written, str(error), ground.audience(written.name))
+    if scope == "project" and config.sampling is not None:
+        config = replace(config, sampling=None)
+        ground.audience(config.name).tell(NOT_THE_PROJECTS.format(name=config.name, where=written.source))
     return external_server(config, ground.around, ground.audience(config.name))
 
 
