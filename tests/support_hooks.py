@@ -10,6 +10,18 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from toolwright.hooks import HookFailure, Listener
+
+
+class Failures(Listener):
+    """Remembers what failed."""
+
+    def __init__(self) -> None:
+        self.heard: list[HookFailure] = []
+
+    def failed(self, failure: HookFailure) -> None:
+        self.heard.append(failure)
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from support_hooks import Setting
-from toolwright.hooks import Background, Hook, HookFailure, HookOutcome, HookRunner, Listeners
+from support_hooks import Failures, Setting
+from toolwright.hooks import Background, Hook, HookFailure, HookOutcome, HookRunner
 from toolwright.hooks.commands import CommandEnd
 from toolwright.hooks.configured import Applies, Means, configured_hooks
 from toolwright.hooks.http import HttpEnd
@@ -62,11 +62,11 @@ def ready(*settings: Setting, means: Means | None = None) -> tuple[dict[str, tup
 
 
 async def outcome_of(machine: Machine, *settings: Setting, tool: str = "Bash") -> tuple[HookOutcome, list[HookFailure]]:
-    failures: list[HookFailure] = []
+    failures = Failures()
     hooks, _ = ready(*settings, means=machine.means)
-    runner = HookRunner(configured=hooks, listeners=Listeners(on_error=failures.append))
+    runner = HookRunner(configured=hooks, listener=failures)
     event = settings[0].event
-    return await runner.run(event, {"tool_name": tool, "tool_input": {}}, match_value=tool), failures
+    return await runner.run(event, {"tool_name": tool, "tool_input": {}}, match_value=tool), failures.heard
 
 
 @pytest.mark.parametrize(

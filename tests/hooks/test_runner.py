@@ -10,6 +10,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from support_hooks import Failures
 from toolwright.hooks import HookFailure, HookOutcome, HookRunner
 from toolwright.types import HookMatcher, OptionsError
 
@@ -46,9 +47,9 @@ async def outcome_of(*outputs: Any, event: str = "PreToolUse") -> HookOutcome:
 
 
 async def failing(hook: Callable[..., Any], event: str = "PreToolUse", **more: Any) -> tuple[HookOutcome, list[HookFailure]]:
-    failures: list[HookFailure] = []
-    runner = HookRunner({event: [HookMatcher(hooks=[hook], **more)]}, on_error=failures.append)
-    return await runner.run(event, {}), failures
+    failures = Failures()
+    runner = HookRunner({event: [HookMatcher(hooks=[hook], **more)]}, listener=failures)
+    return await runner.run(event, {}), failures.heard
 
 
 async def test_only_matching_callbacks_are_called_and_get_their_three_arguments() -> None:

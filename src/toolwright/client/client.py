@@ -38,14 +38,13 @@ class ClaudeSDKClient:
     session stays usable.
     """
 
-    __slots__ = ("__weakref__", "_feeding", "_info", "_session", "_transport", "options")
+    __slots__ = ("__weakref__", "_feeding", "_session", "_transport", "options")
 
     def __init__(self, options: ClaudeAgentOptions | None = None, transport: Transport | None = None) -> None:
         self.options = options if options is not None else ClaudeAgentOptions()
         self._transport = transport
         self._session: Session | None = None
         self._feeding: Feeding | None = None
-        self._info: dict[str, Any] | None = None
 
     async def connect(self, prompt: str | AsyncIterable[dict[str, Any]] | None = None) -> None:
         """Start a session; one that is open is ended first.
@@ -57,7 +56,7 @@ class ClaudeSDKClient:
         await self.disconnect()
         session = open_for(self.options, self._transport)
         try:
-            self._info = await session.start()
+            await session.start()
             self._session = session
             if isinstance(prompt, str):
                 await self.query(prompt)
@@ -135,9 +134,8 @@ class ClaudeSDKClient:
         await self._control("stop_task", task_id=task_id)
 
     async def get_server_info(self) -> dict[str, Any] | None:
-        """What the session said about itself when it started: commands, models, account, …"""
-        self._connected()
-        return self._info
+        """What the session says about itself: commands, models, account, …"""
+        return await self._connected().start()
 
     async def __aenter__(self) -> Self:
         await self.connect()

@@ -44,6 +44,7 @@ class RemoteSession:
         "_extras",
         "_frames",
         "_giving",
+        "_greeting",
         "_hooks",
         "_input_closed",
         "_input_ended",
@@ -69,6 +70,7 @@ class RemoteSession:
         self._run = RunEnd()
         self._reader: OwnedTask | None = None
         self._timer: OwnedTask | None = None
+        self._greeting: Frame | None = None
         self._giving: anyio.CancelScope | None = None
         self._asking = 0
         self._input_ended = False
@@ -80,17 +82,19 @@ class RemoteSession:
     # the Session seam
 
     async def start(self) -> Frame:
+        if self._greeting is not None:
+            return self._greeting
         if self._reader is not None or self._closing:
             raise CLIConnectionError("This session has been started already.")
         try:
             await self._transport.connect()
             self._reader = spawn(self._read, name="remote session")
-            answer = await self._ask(initialize_request(self._hooks, self._extras), initialize_seconds())
-            check_answer(self._hooks, answer)
+            self._greeting = await self._ask(initialize_request(self._hooks, self._extras), initialize_seconds())
+            check_answer(self._hooks, self._greeting)
         except BaseException:
             await self.close()
             raise
-        return answer
+        return self._greeting
 
     async def send(self, frame: Frame) -> None:
         self._run.sent(frame)

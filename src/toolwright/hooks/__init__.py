@@ -17,7 +17,7 @@ from .events import EVENTS
 from .hook import Hook, Reply
 from .inputs import MATCHED_FIELD, Scene, ToolCall
 from .outcome import HookDecision, HookOutcome
-from .runner import HookFailure, HookRun, HookRunner, Listeners, RunOutcome
+from .runner import HookFailure, HookRun, HookRunner, Listener, RunOutcome
 
 __all__ = [
     "inputs",
@@ -29,7 +29,7 @@ __all__ = [
     "HookOutcome",
     "HookRun",
     "HookRunner",
-    "Listeners",
+    "Listener",
     "MATCHED_FIELD",
     "Reply",
     "RunOutcome",

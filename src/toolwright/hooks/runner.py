@@ -6,7 +6,7 @@ called, not when they happen; how a hook is asked is the hook's own business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -50,18 +50,22 @@ class HookRun:
 RunOutcome: TypeAlias = Literal["success", "error", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True)
-class Listeners:
-    """Who is told what goes on besides the outcome. None of these may raise or wait."""
+class Listener:
+    """Who is told what goes on besides the outcome; this one does not care. None of these may raise or wait."""
 
-    on_error: Callable[[HookFailure], None] | None = None
-    on_start: Callable[[HookRun], None] | None = None
-    on_end: Callable[[HookRun, Reply, RunOutcome], None] | None = None
-    on_late: Callable[[str, HookOutcome], None] | None = None
-    """What a hook said that nobody waited for."""
+    __slots__ = ()
+
+    def failed(self, failure: HookFailure) -> None: ...
+
+    def started(self, run: HookRun) -> None: ...
+
+    def ended(self, run: HookRun, reply: Reply, outcome: RunOutcome) -> None: ...
+
+    def came_late(self, event: str, outcome: HookOutcome) -> None:
+        """What a hook said that nobody waited for."""
 
 
-NOBODY = Listeners()
+NOBODY = Listener()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +85,14 @@ class _Occasion:
 class HookRunner:
     """The hooks of a session. Holds no task between runs, except for hooks that were told to go on alone."""
 
-    __slots__ = ("_background", "_done", "_hooks", "_listeners")
+    __slots__ = ("_background", "_done", "_hooks", "_listener")
 
     def __init__(
         self,
         matchers: Mapping[str, Sequence[HookMatcher]] | None = None,
         *,
-        on_error: Callable[[HookFailure], None] | None = None,
         configured: Mapping[str, Sequence[Hook]] | None = None,
-        listeners: Listeners = NOBODY,
+        listener: Listener = NOBODY,
         background: Background | None = None,
     ) -> None:
         """`matchers` are Python callbacks, `configured` the hooks of the settings, which count as registered before them.
@@ -101,9 +104,9 @@ class HookRunner:
         self._hooks: dict[str, tuple[Hook, ...]] = {
             event: (*first.get(event, ()), *callbacks.get(event, ())) for event in events
         }
-        self._listeners = listeners if on_error is None else Listeners(on_error)
+        self._listener = listener
         self._background = background or Background()
-        self._done: set[int] = set()
+        self._done: frozenset[int] = frozenset()
 
     def has(self, event: str, match_value: str | None = None) -> bool:
         """Whether any hook waits for this. Ask first: building the input costs more than this question."""
@@ -137,8 +140,7 @@ class HookRunner:
 
         async def alone() -> None:
             outcome = await self.run(event, payload, match_value=match_value)
-            if self._listeners.on_late is not None:
-                self._listeners.on_late(event, outcome)
+            self._listener.came_late(event, outcome)
 
         self._background.start(alone)
 
@@ -154,31 +156,30 @@ class HookRunner:
 
     async def _ask_or_start(self, hook: Hook, occasion: _Occasion) -> Answer:
         if hook.once:
-            self._done.add(id(hook))
+            self._done |= {id(hook)}
         if not hook.runs_async:
             return await self._ask(hook, occasion)
 
         async def alone() -> None:
             answer = await self._ask(hook, occasion)
-            if self._listeners.on_late is not None:
-                self._listeners.on_late(occasion.event, merge(occasion.event, [answer]))
+            self._listener.came_late(occasion.event, merge(occasion.event, [answer]))
 
         self._background.start(alone)
         return Answer()
 
     async def _ask(self, hook: Hook, occasion: _Occasion) -> Answer:
         """One hook's answer, with those told who watch."""
-        if not hook.is_shown or self._listeners.on_start is None or self._listeners.on_end is None:
+        if not hook.is_shown:
             return (await self._answer(hook, occasion))[0]
         run = HookRun(new_uuid(), occasion.name, occasion.event)
-        self._listeners.on_start(run)
+        self._listener.started(run)
         reply = Reply()
         outcome: RunOutcome = "cancelled"
         try:
             answer, reply, outcome = await self._answer(hook, occasion)
             return answer
         finally:
-            self._listeners.on_end(run, reply, outcome)
+            self._listener.ended(run, reply, outcome)
 
     async def _answer(self, hook: Hook, occasion: _Occasion) -> tuple[Answer, Reply, RunOutcome]:
         """One hook's answer; whatever goes wrong in it becomes an answer too."""
@@ -204,5 +205,4 @@ class HookRunner:
         return Answer("deny" if event in DECIDED else None, f"{event} hook {hook.name} {problem}", block=True)
 
     def _tell(self, hook: Hook, event: str, problem: str, *, blocks: bool) -> None:
-        if self._listeners.on_error is not None:
-            self._listeners.on_error(HookFailure(event, hook.name, problem, blocks))
+        self._listener.failed(HookFailure(event, hook.name, problem, blocks))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio.to_thread
 
@@ -54,28 +54,28 @@ class Verdict:
     """Why it had to be decided at all, in the policy's words."""
 
 
-def nothing_kept(update: PermissionUpdate) -> None:
-    """For sessions without settings files."""
-
-
-def nobody_told(news: str) -> None:
-    """For sessions that tell no one of their mode and folders."""
-
-
-@dataclass(frozen=True, slots=True)
-class Changing:
+class Bounds(Protocol):
     """What answers may change, and within which bounds."""
 
-    place: Callable[[], Place]
-    add_directory: Callable[[str], None]
-    remove_directory: Callable[[str], None]
-    refuse_mode: Callable[[str], str | None]
-    """Why a mode may not be used here, if so."""
-    keep: Callable[[PermissionUpdate], None] = nothing_kept
-    """Writes an update whose destination is a settings file to that file."""
-    mode_changed: Callable[[PermissionMode], None] = nobody_told
-    directory_added: Callable[[str], None] = nobody_told
-    """Told once the folder is there to stay."""
+    def place(self) -> Place: ...
+
+    def add_directory(self, directory: str) -> None: ...
+
+    def remove_directory(self, directory: str) -> None: ...
+
+    def directory_added(self, directory: str) -> None:
+        """The folder is there to stay."""
+        ...
+
+    def refuse_mode(self, mode: str) -> str | None:
+        """Why a mode may not be used here, if so."""
+        ...
+
+    def mode_changed(self, mode: PermissionMode) -> None: ...
+
+    def keep(self, update: PermissionUpdate) -> None:
+        """Write an update whose destination is a settings file to that file."""
+        ...
 
 
 Judge = Callable[[Question], Awaitable[str | None]]
@@ -90,22 +90,22 @@ async def no_judge(question: Question) -> str | None:
 class Gate:
     """The session's rules and mode, and the person behind them."""
 
-    __slots__ = ("_asking", "_changing", "_judge", "mode", "rules")
+    __slots__ = ("_asking", "_judge", "bounds", "mode", "rules")
 
     def __init__(
-        self, rules: RuleSet, mode: PermissionMode, *, asking: Asking, changing: Changing, judge: Judge = no_judge
+        self, rules: RuleSet, mode: PermissionMode, *, asking: Asking, bounds: Bounds, judge: Judge = no_judge
     ) -> None:
         self.rules = rules
         self.mode: PermissionMode = mode
         self._asking = asking
-        self._changing = changing
+        self.bounds = bounds
         self._judge = judge
 
     # deciding
 
     def judge(self, call: Call, hook: HookOutcome | None) -> Decision:
         """The decision before anybody is asked."""
-        decision = permissions.decide(call, rules=self.rules, mode=self.mode, place=self._changing.place())
+        decision = permissions.decide(call, rules=self.rules, mode=self.mode, place=self.bounds.place())
         if hook is None or hook.decision is None or decision.behavior == "deny":
             return decision
         if hook.decision == "ask":
@@ -117,14 +117,14 @@ class Gate:
     def forbids(self, call: Call) -> str | None:
         """Why no answer can let this call through, if none can: what a person changes is held against the deny rules too."""
         read = replace(call, line=permissions.read_command(call.command)) if call.command is not None else call
-        decision = permissions.decide(read, rules=self.rules, mode=self.mode, place=self._changing.place())
+        decision = permissions.decide(read, rules=self.rules, mode=self.mode, place=self.bounds.place())
         return decision.reason if decision.behavior == "deny" else None
 
     def hidden_paths(self) -> Callable[[str], bool] | None:
         """Which absolute paths the deny rules keep out of listings and searches; None if no rule hides any."""
         if not self.rules.rules:
             return None
-        return permissions.hidden_paths(rules=self.rules, place=self._changing.place())
+        return permissions.hidden_paths(rules=self.rules, place=self.bounds.place())
 
     async def authorize(self, tool: Tool, call: Call, *, hook: HookOutcome | None, tool_use_id: str) -> Verdict:
         if hook is not None and hook.decision in ("deny", "defer"):
@@ -144,7 +144,7 @@ class Gate:
         """
         call = Call("WebFetch", {"host": host, "port": port}, hosts=(host,))
         mode: PermissionMode = "dontAsk" if self.mode == "dontAsk" else "default"
-        decision = permissions.decide(call, rules=self.rules, mode=mode, place=self._changing.place())
+        decision = permissions.decide(call, rules=self.rules, mode=mode, place=self.bounds.place())
         if decision.behavior != "ask":
             return decision.behavior == "allow"
         from toolwright.runtime.network_access import NETWORK_ACCESS  # for sessions with a sandbox
@@ -164,7 +164,7 @@ class Gate:
             return []
         from toolwright.permissions.suggestions import suggestions  # where a person is asked
 
-        return suggestions(call, rules=self.rules, mode=self.mode, place=self._changing.place())
+        return suggestions(call, rules=self.rules, mode=self.mode, place=self.bounds.place())
 
     async def _answered(self, question: Question) -> Verdict:
         call, decision = question.call, question.decision
@@ -199,41 +199,41 @@ class Gate:
         match update.type:
             case "setMode" if update.mode is not None:
                 self._expect_allowed(update.mode)
-                self._changing.keep(update)
+                self.bounds.keep(update)
                 self.set_mode(update.mode)
             case "addDirectories":
                 self._add_directories(update)
             case "removeDirectories":
-                self._changing.keep(update)
+                self.bounds.keep(update)
                 for directory in update.directories or ():
-                    self._changing.remove_directory(directory)
+                    self.bounds.remove_directory(directory)
             case _:
                 rules = self.rules.with_update(update)
-                self._changing.keep(update)
+                self.bounds.keep(update)
                 self.rules = rules
 
     def _add_directories(self, update: PermissionUpdate) -> None:
         added: list[str] = []
         try:
             for directory in update.directories or ():
-                self._changing.add_directory(directory)
+                self.bounds.add_directory(directory)
                 added.append(directory)
-            self._changing.keep(update)
+            self.bounds.keep(update)
         except (ClaudeSDKError, WorkspaceError):
             for directory in added:
-                self._changing.remove_directory(directory)
+                self.bounds.remove_directory(directory)
             raise
         for directory in added:
-            self._changing.directory_added(directory)
+            self.bounds.directory_added(directory)
 
     def set_mode(self, mode: PermissionMode) -> None:
         """Change the mode. Raises `OptionsError` for one that may not be used here."""
         self._expect_allowed(mode)
         self.mode = mode
-        self._changing.mode_changed(mode)
+        self.bounds.mode_changed(mode)
 
     def _expect_allowed(self, mode: PermissionMode) -> None:
-        refusal = self._changing.refuse_mode(mode)
+        refusal = self.bounds.refuse_mode(mode)
         if refusal is not None:
             raise OptionsError(refusal)
 

@@ -39,7 +39,7 @@ def initialize_answer(parts: Parts) -> Frame:
     model = conversation.model
     return {
         "commands": conversation.commands.rows(),
-        "agents": list(parts.agents),
+        "agents": parts.agents,
         "models": [{"value": model.id, "resolvedModel": model.id, "displayName": model.id, "description": model.provider}],
         "account": {"tokenSource": model.key_source, "apiKeySource": model.key_source, "apiProvider": model.provider},
         "output_style": "default",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -19,7 +19,8 @@ from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionUpdate
 
 if TYPE_CHECKING:
-    from toolwright.settings.memory import Loaded, Memory, MemoryPlaces, Recollection
+    from toolwright.runtime.session_hooks import SessionHooks
+    from toolwright.settings.memory import Memory, MemoryPlaces, Recollection
     from toolwright.settings.values import Scope
 
 Hidden = Callable[[str], bool]
@@ -146,23 +147,22 @@ def keep_update(update: PermissionUpdate, ground: Ground) -> None:
 class Remembering:
     """The memory files of one session: read with the first prompt, and those of a subfolder once a file there has been read."""
 
-    __slots__ = ("_further", "_ground", "_hidden", "_loaded", "_recollection", "_tell")
+    __slots__ = ("_further", "_ground", "_hidden", "_hooks", "_recollection", "_tell")
 
     def __init__(
         self,
         ground: Ground,
+        hooks: SessionHooks,
         *,
-        further: Sequence[str],
+        further: tuple[str, ...],
         hidden: Callable[[], Hidden | None],
         tell: Callable[[str], None],
-        loaded: Callable[[Loaded, str], None],
     ) -> None:
-        """`loaded` is told each file that was read, and why."""
         self._ground = ground
+        self._hooks = hooks
         self._further = further
         self._hidden = hidden
         self._tell = tell
-        self._loaded = loaded
         self._recollection: Recollection | None = None
 
     def beginning(self) -> str:
@@ -182,7 +182,8 @@ class Remembering:
         for note in memory.notes:
             self._tell(f"toolwright: {note}")
         for file in memory.loaded:
-            self._loaded(file, "include" if file.imported_by else reason)
+            why = "include" if file.imported_by else reason
+            self._hooks.instructions_are_loaded(file.path, file.kind, reason=why, parent=file.imported_by)
         return memory.text
 
     def _places(self) -> MemoryPlaces:
@@ -194,7 +195,7 @@ class Remembering:
             ground.cwd,
             ground.where.config,
             SOURCES if ground.sources is None else ground.sources,
-            further=tuple(self._further) if with_added else (),
+            further=self._further if with_added else (),
             excludes=ground.settings.memory_excludes,
             is_trusted=ground.is_trusted,
             is_hidden=self._hidden(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -21,15 +21,11 @@ SMALL_MODEL = ("TOOLWRIGHT_SMALL_MODEL", "ANTHROPIC_SMALL_FAST_MODEL")
 """The variables that name the small model; the first that is set counts."""
 
 
-def model_chooser(options: ClaudeAgentOptions, ground: Ground) -> Callable[[Any], list[ResolvedModel]]:
-    """A function: a model's name → that model with retries, then those to fall back to."""
+def choose_models(name: Any, options: ClaudeAgentOptions, ground: Ground) -> list[ResolvedModel]:
+    """The model of that name with retries, then those to fall back to."""
     policy = retry_policy(min(MOST_RETRIES, whole_number(ground.env, "CLAUDE_CODE_MAX_RETRIES", 10)))
-    fallbacks = [name.strip() for name in (options.fallback_model or "").split(",") if name.strip()]
-
-    def choose(name: Any) -> list[ResolvedModel]:
-        return [chosen_model(each, ground.env, policy) for each in (name or ground.settings.model, *fallbacks)]
-
-    return choose
+    fallbacks = [other.strip() for other in (options.fallback_model or "").split(",") if other.strip()]
+    return [chosen_model(each, ground.env, policy) for each in (name or ground.settings.model, *fallbacks)]
 
 
 def chosen_model(wanted: Any, env: Mapping[str, str], policy: RetryPolicy) -> ResolvedModel:

@@ -8,46 +8,69 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from toolwright.permissions import Place, RuleSet
-from toolwright.runtime.gate import Changing, Gate, no_judge
 from toolwright.runtime.ground import Ground, keep_update, settings_rules
 from toolwright.runtime.model_choice import chosen_model, retry_policy, small_model
 from toolwright.runtime.turn import prompt_text
 from toolwright.tools.registry import canonical_name
-from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
+from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode, PermissionUpdate
 
 if TYPE_CHECKING:
     from toolwright.models.registry import ResolvedModel
-    from toolwright.runtime.asking import Asking
     from toolwright.runtime.judging import ModelJudge
     from toolwright.runtime.ledger import Ledger
     from toolwright.runtime.session import LocalSession
+    from toolwright.runtime.session_hooks import SessionHooks
     from toolwright.settings import SourcedRule
     from toolwright.workspace import Workspace
 
 BYPASS_FLAG = "allow-dangerously-skip-permissions"
 
 
-def gate_of(
-    options: ClaudeAgentOptions,
-    ground: Ground,
-    *,
-    workspace: Workspace,
-    asking: Asking,
-    judge: ModelJudge | None,
-    tell_mode: Callable[[PermissionMode], None],
-) -> Gate:
-    rules = shared_rules(tuple(options.allowed_tools), tuple(options.disallowed_tools), ground.settings.rules)
-    changing = Changing(
-        place=lambda: place_of(ground, workspace),
-        add_directory=workspace.add_directory,
-        remove_directory=workspace.remove_directory,
-        refuse_mode=lambda new: refuse_mode(new, ground) or refuse_switch(new, mode, options),
-        keep=lambda update: keep_update(update, ground),
-        mode_changed=tell_mode,
-        directory_added=lambda directory: asking.hooks.folder_is_added(os.path.realpath(directory)),
-    )
-    mode = starting_mode(options, ground)
-    return Gate(rules, mode, asking=asking, changing=changing, judge=no_judge if judge is None else judge)
+class SessionBounds:
+    """What answers may change in a session, and within which bounds. Implements `Bounds`."""
+
+    __slots__ = ("_ground", "_hooks", "_options", "_tell_mode", "_workspace", "first_mode")
+
+    def __init__(
+        self,
+        options: ClaudeAgentOptions,
+        ground: Ground,
+        workspace: Workspace,
+        *,
+        hooks: SessionHooks,
+        tell_mode: Callable[[PermissionMode], None],
+    ) -> None:
+        self._options = options
+        self._ground = ground
+        self._workspace = workspace
+        self._hooks = hooks
+        self._tell_mode = tell_mode
+        self.first_mode = starting_mode(options, ground)
+
+    def place(self) -> Place:
+        return place_of(self._ground, self._workspace)
+
+    def add_directory(self, directory: str) -> None:
+        self._workspace.add_directory(directory)
+
+    def remove_directory(self, directory: str) -> None:
+        self._workspace.remove_directory(directory)
+
+    def directory_added(self, directory: str) -> None:
+        self._hooks.folder_is_added(os.path.realpath(directory))
+
+    def refuse_mode(self, mode: str) -> str | None:
+        return refuse_mode(mode, self._ground) or refuse_switch(mode, self.first_mode, self._options)
+
+    def mode_changed(self, mode: PermissionMode) -> None:
+        self._tell_mode(mode)
+
+    def keep(self, update: PermissionUpdate) -> None:
+        keep_update(update, self._ground)
+
+
+def rules_of(options: ClaudeAgentOptions, ground: Ground) -> RuleSet:
+    return shared_rules(tuple(options.allowed_tools), tuple(options.disallowed_tools), ground.settings.rules)
 
 
 def judge_of(ground: Ground, session: LocalSession, ledger: Ledger, *, session_id: str) -> ModelJudge | None:

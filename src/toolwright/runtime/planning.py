@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolwright.types import PermissionMode
+    from toolwright.tools.standing import Modes
 
 BEGINS = (
     "[Plan mode is on: only look. Calls that change anything are not run unless the person says so. "
@@ -20,16 +19,17 @@ ENDS = "[Plan mode is off: you may change things now, within what is permitted.]
 class PlanNews:
     """Notices that the mode has changed, whoever changed it."""
 
-    __slots__ = ("_how", "_mode", "_told")
+    __slots__ = ("_how", "_modes", "_told")
 
-    def __init__(self, mode: Callable[[], PermissionMode], *, can_exit: bool) -> None:
-        self._mode = mode
+    def __init__(self, modes: Modes, *, can_exit: bool) -> None:
+        self._modes = modes
         self._how = WITH_A_PERSON if can_exit else WITHOUT
         self._told = False
 
     def take(self) -> list[str]:
         """What the model does not know yet."""
-        is_on, self._told, before = self._mode() == "plan", self._mode() == "plan", self._told
-        if is_on == before:
+        is_on = self._modes.mode == "plan"
+        if is_on == self._told:
             return []
+        self._told = is_on
         return [BEGINS.format(how=self._how) if is_on else ENDS]

@@ -35,7 +35,7 @@ class Session(Protocol):
     """One conversation. Implementations: local (this process) and remote (behind a Transport)."""
 
     async def start(self) -> Frame:
-        """Get ready; the answer is what `initialize` answers (commands, models, account, …)."""
+        """Get ready; the answer is what `initialize` answers (commands, models, account, …). Once ready, only answer."""
         ...
 
     async def send(self, frame: Frame) -> None:

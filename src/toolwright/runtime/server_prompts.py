@@ -6,7 +6,6 @@ them; the last argument takes all that is left. Anything else that begins with a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolwright.mcp.rpc import ToolServerError
@@ -18,7 +17,7 @@ from toolwright.runtime.served_tools import PREFIX, tool_name
 if TYPE_CHECKING:
     from toolwright.mcp.external import ExternalServer
     from toolwright.mcp.prompts import ServedPrompt
-    from toolwright.runtime.toolbox import Connection
+    from toolwright.runtime.toolbox import Toolbox
     from toolwright.workspace import Workspace
 
 
@@ -29,8 +28,10 @@ class PromptFailure(Exception):
 class ServerPrompts:
     """The commands that a session's servers bring. Implements `Commands`."""
 
-    def __init__(self, connections: Callable[[], Mapping[str, Connection]], workspace: Workspace, *, longest: int) -> None:
-        self._connections = connections
+    __slots__ = ("_longest", "_toolbox", "_workspace")
+
+    def __init__(self, toolbox: Toolbox, workspace: Workspace, *, longest: int) -> None:
+        self._toolbox = toolbox
         self._workspace = workspace
         self._longest = longest
 
@@ -60,7 +61,7 @@ class ServerPrompts:
 
     def _known(self) -> dict[str, tuple[ExternalServer, ServedPrompt]]:
         known: dict[str, tuple[ExternalServer, ServedPrompt]] = {}
-        for server_name, connection in self._connections().items():
+        for server_name, connection in self._toolbox.connections.items():
             if connection.enabled and connection.external is not None:
                 for prompt in connection.external.prompts:
                     known.setdefault(tool_name(server_name, prompt.name), (connection.external, prompt))

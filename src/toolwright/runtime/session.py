@@ -7,8 +7,7 @@ bounded channel, so a reader that is slow slows the session down. Knows nothing 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
@@ -32,22 +31,33 @@ TASK_NOTIFICATION = {"kind": "task-notification"}
 """The origin of a turn that nobody asked for: a background task has ended."""
 
 
-@dataclass(slots=True)
-class Parts:
+class Parts(Protocol):
     """What a session consists of once it has started."""
 
     conversation: Conversation
     background: BackgroundTasks
-    cwd: str
-    agents: tuple[dict[str, Any], ...]
     source: str
     """How it began: startup or resume."""
-    resolve: Callable[[Any], list[ResolvedModel]]
-    """A model's name → the model and those to fall back to."""
-    release: Callable[[], Awaitable[None]]
-    """Give everything back: connections, scratch files."""
-    make_servers: Callable[[Any], tuple[dict[str, ExternalServer], dict[str, str]]]
-    """Configurations of external tool servers → the servers, and what is wrong with those that cannot be."""
+
+    @property
+    def cwd(self) -> str: ...
+
+    @property
+    def agents(self) -> list[dict[str, Any]]:
+        """`name` and `description` of each."""
+        ...
+
+    def resolve(self, model: Any) -> list[ResolvedModel]:
+        """A model's name → the model and those to fall back to."""
+        ...
+
+    def make_servers(self, given: Any) -> tuple[dict[str, ExternalServer], dict[str, str]]:
+        """Configurations of external tool servers → the servers, and what is wrong with those that cannot be."""
+        ...
+
+    async def release(self) -> None:
+        """Give everything back: connections, scratch files."""
+        ...
 
 
 Build = Callable[["LocalSession"], Awaitable[Parts]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -59,3 +60,21 @@ shared_function_tools = lru_cache(maxsize=64)(function_tools)
 
 def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
     return StructuredOutput(options.output_format["schema"]) if options.output_format else None
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The tools of a session's own."""
+
+    builtins: tuple[Tool, ...]
+    functions: tuple[Tool, ...]
+    structured: StructuredOutput | None
+
+    @property
+    def given(self) -> tuple[Tool, ...]:
+        """Those that the caller brings."""
+        return (*self.functions, *((self.structured,) if self.structured is not None else ()))
+
+
+def offered_tools(options: ClaudeAgentOptions, *, can_ask: bool) -> Offered:
+    return Offered(chosen_builtins(options, can_ask=can_ask), own_functions(options), structured_output(options))

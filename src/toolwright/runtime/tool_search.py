@@ -57,18 +57,24 @@ def policy_of(env: Mapping[str, str]) -> Policy:
     return Policy(float(share))
 
 
+def nobody_has_them() -> None:
+    """For tools that are not in a toolbox yet."""
+
+
 class WaitingTools:
     """The tools that wait. Implements the `Shelf` of ToolSearch."""
+
+    __slots__ = ("_index", "_is_on", "_limit", "_loaded", "_searching", "_tools", "changed", "tool")
 
     def __init__(self, policy: Policy, window: int) -> None:
         self._limit = None if policy.share is None else policy.share / 100 * window * CHARACTERS_PER_TOKEN
         self._loaded: dict[str, None] = {}
         self._tools: dict[str, Tool] = {}
         self._index: ToolIndex | None = None
-        self._searching = anyio.Lock()
+        self._searching: anyio.Lock | None = None
         self._is_on = False
         self.tool = ToolSearch(self)
-        self.changed: Callable[[], None] = lambda: None
+        self.changed: Callable[[], None] = nobody_has_them
         """Called when tools were loaded: the next request is to have them."""
 
     def sorted_out(self, served: Sequence[Tool]) -> tuple[list[Tool], list[Tool]]:
@@ -110,6 +116,7 @@ class WaitingTools:
         return f"{len(tools)} tools of {len(groups(tools))} servers"
 
     async def find(self, query: str, most: int) -> Found:
+        self._searching = self._searching or anyio.Lock()  # large; most sessions never search
         async with self._searching:
             names = await anyio.to_thread.run_sync(self._search, query, most + FURTHER)
         return self._load([name for name in names if name in self._tools], most)

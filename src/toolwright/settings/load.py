@@ -22,6 +22,22 @@ class Loaded:
     is_trusted: Callable[[], bool]
 
 
+@dataclass(frozen=True, slots=True)
+class FolderTrust:
+    """Whether the folder is trusted, looked up when asked: most sessions never ask."""
+
+    where: Whereabouts
+    files: list[tuple[Origin, str]] | None
+    """Its settings files, if all of them have been read."""
+    explicitly: bool
+
+    def __call__(self) -> bool:
+        return self.explicitly or TrustStore(self.where.config[0]).holds(self.where.cwd, self._fingerprint())
+
+    def _fingerprint(self) -> str:
+        return fingerprint(self.files if self.files is not None else folder_files(self.where))
+
+
 def load(
     where: Whereabouts, *, inline: str | None = None, sources: Sequence[str] | None = None, trusted: bool = False
 ) -> Loaded:
@@ -30,10 +46,7 @@ def load(
     files = [(origin, text) for origin in where.files(wanted) if (text := read_text(origin.path)) is not None]
     of_folder = [(origin, text) for origin, text in files if origin.scope in OF_THE_FOLDER]
 
-    def is_trusted() -> bool:
-        whole = of_folder if wanted >= OF_THE_FOLDER else folder_files(where)
-        return trusted or TrustStore(where.config[0]).holds(where.cwd, fingerprint(whole))
-
+    is_trusted = FolderTrust(where, of_folder if wanted >= OF_THE_FOLDER else None, trusted)
     if not files and not inline:
         return Loaded(NOTHING, is_trusted)
     from toolwright.settings.together import together  # how settings are read: for sessions that have some

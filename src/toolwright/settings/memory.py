@@ -142,10 +142,12 @@ def _from_root(folder: str) -> list[str]:
 class Recollection:
     """What one session has read of memory files: each file once, within bounds."""
 
+    __slots__ = ("_folders", "_left", "_memory", "_parts", "_places", "_seen")
+
     def __init__(self, places: MemoryPlaces) -> None:
         self._places = places
-        self._seen: set[tuple[int, int]] = set()
-        self._folders: set[str] = set()
+        self._seen: frozenset[tuple[int, int]] = frozenset()
+        self._folders: frozenset[str] = frozenset()
         self._parts: list[str] = []
         self._left = MOST_CHARACTERS
         self._memory = Memory()
@@ -157,7 +159,7 @@ class Recollection:
     def below(self, folders: Iterable[str]) -> Memory:
         """What belongs to these folders and those between them and the session's own, as far as it was not told yet."""
         new = sorted({between for folder in folders for between in self._between(folder)} - self._folders)
-        self._folders.update(new)
+        self._folders = self._folders.union(new)
         return self._gathered((each for folder in new for each in _of_project(folder, self._places)), HEAD_BELOW)
 
     def _between(self, folder: str) -> Iterator[str]:
@@ -200,7 +202,7 @@ class Recollection:
             return None
         if not reach_far:
             self._require_within_reach(file)
-        self._seen.add(file.identity)
+        self._seen |= {file.identity}
         return file
 
     def _require_within_reach(self, file: MemoryFile) -> None:

@@ -90,14 +90,14 @@ class ReadLedger:
         self._seen: dict[str, SeenFile] = {}
         self.showings = Showings()
         self._news: dict[str, SeenFile] = {}
-        self._folders: set[str] = set()
+        self._folders: frozenset[str] = frozenset()
 
     def note(self, path: str, status: os.stat_result, data: bytes | None) -> None:
         """The session has seen this version: all of `data`, or a part of it (None)."""
         seen = SeenFile(status.st_mtime_ns, status.st_size, None if data is None else digest(data))
         if self._put(path, seen) != seen:
             self._news[path] = seen
-            self._folders.add(os.path.dirname(path))
+            self._folders |= {os.path.dirname(path)}
 
     def take_news(self) -> list[dict[str, Any]]:
         """What was learnt since the last time, as rows that `restore` understands."""
@@ -106,12 +106,10 @@ class ReadLedger:
         news, self._news = self._news, {}
         return [seen.as_row(path) for path, seen in news.items()]
 
-    def take_folders(self) -> set[str]:
+    def take_folders(self) -> frozenset[str]:
         """The folders of the files that were seen anew since the last time."""
-        if self._folders:
-            folders, self._folders = self._folders, set()
-            return folders
-        return set()
+        folders, self._folders = self._folders, frozenset()
+        return folders
 
     def restore(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Know again what an earlier run of this session knew. Each file is held against it when it is next touched."""
