@@ -1,23 +1,30 @@
-"""The tools of the custom-tools guide (weather, units, images, resources, errors), written as it writes them."""
+"""The programs of the guides (weather, units, images, resources, errors, annotations, calculator, external servers), as written.
+
+Each runs as a program of its own on a scripted model; the web addresses in it are those of a server here. What the model was
+given back is read from the transcript that the session leaves.
+"""
 
 import base64
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx2 as httpx
 import pytest
 
-from toolwright.mcp.annotations import ToolAnnotations
-from toolwright.mcp.server import InProcessServer, create_sdk_mcp_server
-from toolwright.mcp.tool import tool
-
-pytestmark = pytest.mark.anyio
+import support_guide as guide
+from support_mcp import SERVER
+from support_mcp_http import http_server
 
 PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PLACE = {"latitude": 37.77, "longitude": -122.42}
+WILDCARD = guide.ASK_FOR_THE_WEATHER.replace("mcp__weather__get_temperature", "mcp__weather__*")
 
 
 class Api(BaseHTTPRequestHandler):
@@ -26,10 +33,13 @@ class Api(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         if url.path == "/v1/forecast":
-            current = {"temperature_2m": 61.5, "latitude": float(parse_qs(url.query)["latitude"][0])}
-            self._answer(200, "application/json", json.dumps({"current": current}).encode())
+            asked = parse_qs(url.query)
+            assert (asked["latitude"], asked["longitude"]) == (["37.77"], ["-122.42"])
+            told: dict[str, Any] = {"current": {"temperature_2m": 61.5}} if "current" in asked else {}
+            told |= {"hourly": {"precipitation_probability": list(range(0, 48, 2))}} if "hourly" in asked else {}
+            self._answer(200, "application/json", json.dumps(told).encode())
         elif url.path == "/pixel.png":
-            self._answer(200, "image/png; charset=binary", PIXEL)
+            self._answer(200, "image/png", PIXEL)
         elif url.path == "/not-json":
             self._answer(200, "application/json", b"{")
         else:
@@ -48,7 +58,7 @@ class Api(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def api() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Api)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
@@ -56,139 +66,142 @@ def api() -> Iterator[str]:
     server.server_close()
 
 
-def server_of(config: Any) -> InProcessServer:
-    instance = config["instance"]
-    assert isinstance(instance, InProcessServer)
-    return instance
+class Run:
+    """A program that has run: what it printed, and the results that its model was given."""
+
+    def __init__(self, folder: Path, program: str, *steps: dict[str, Any], **env: str) -> None:
+        (folder / "program.py").write_text(program, encoding="utf-8")
+        (folder / "script.json").write_text(json.dumps({"steps": steps, "repeat": True}))
+        own = {"TOOLWRIGHT_MODEL": f"scripted:{folder / 'script.json'}", "CLAUDE_CONFIG_DIR": str(folder / "config")}
+        done = subprocess.run(
+            [sys.executable, "-W", "error", str(folder / "program.py")],
+            env={**os.environ, **own, **env},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        self.printed = done.stdout
+        lines = [line for path in (folder / "config").rglob("*.jsonl") for line in path.read_text().splitlines()]
+        messages = [json.loads(line).get("message") or {} for line in lines]
+        contents = [message["content"] for message in messages if isinstance(message.get("content"), list)]
+        self.results = [block for content in contents for block in content if block["type"] == "tool_result"]
+
+    @property
+    def texts(self) -> list[str]:
+        return [block.get("text", "") for result in self.results for block in blocks_of(result)]
 
 
-async def test_get_temperature(api: str) -> None:
-    @tool(
-        "get_temperature",
-        "Get the current temperature at a location",
-        {"latitude": float, "longitude": float},
-        annotations=ToolAnnotations(readOnlyHint=True),
+def blocks_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+    content = result["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"tool": f"mcp__{name}", "input": arguments}
+
+
+def test_the_weather(tmp_path: Path, api: str) -> None:
+    program = (guide.WEATHER + guide.ASK_FOR_THE_WEATHER).replace("https://api.open-meteo.com", api)
+    run = Run(tmp_path, program, call("weather__get_temperature", **PLACE), {"text": "It is mild."})
+    assert run.printed == "It is mild.\n"
+    assert run.texts == ["Temperature: 61.5°F"]
+
+
+def test_a_second_tool_and_a_wildcard(tmp_path: Path, api: str) -> None:
+    program = (guide.WEATHER + guide.SECOND_TOOL + WILDCARD).replace("https://api.open-meteo.com", api)
+    steps = [
+        call("weather__get_temperature", **PLACE),
+        call("weather__get_precipitation_chance", **PLACE),
+        call("weather__get_precipitation_chance", **PLACE, hours=3),
+        call("weather__get_precipitation_chance", **PLACE, hours=25),
+    ]
+    run = Run(tmp_path, program, *steps, {"text": "Take an umbrella."})
+    assert run.printed == "Take an umbrella.\n"
+    assert run.texts[:3] == [
+        "Temperature: 61.5°F",
+        "Next 12 hours: 0%, 2%, 4%, 6%, 8%, 10%, 12%, 14%, 16%, 18%, 20%, 22%",
+        "Next 3 hours: 0%, 2%, 4%",
+    ]
+    assert "25 is greater than the maximum of 24" in run.texts[3]
+
+
+def test_annotations_let_calls_of_one_answer_run_side_by_side(tmp_path: Path) -> None:
+    both = [call("weather__get_temperature", latitude=number, longitude=1) for number in (1, 2)]
+    run = Run(tmp_path, guide.ANNOTATED + guide.ASK_FOR_THE_WEATHER, {"content": both}, {"text": "Done."})
+    assert (run.printed, run.texts) == ("Done.\n", ["...", "..."])
+
+
+def test_failures_are_results_and_the_loop_goes_on(tmp_path: Path, api: str) -> None:
+    endpoints = [f"{api}/missing", f"{api}/not-json", "http://127.0.0.1:1/"]
+    calls = [call("weather__fetch_data", endpoint=endpoint) for endpoint in endpoints]
+    last = (
+        call("weather__careless", endpoint=""),
+        call("weather__fetch_data", endpoint=f"{api}/v1/forecast?latitude=37.77&longitude=-122.42"),
     )
-    async def get_temperature(args: dict[str, Any]) -> dict[str, Any]:
-        async with httpx.AsyncClient() as client:
-            response = await client.get(
-                f"{api}/v1/forecast",
-                params={"latitude": args["latitude"], "longitude": args["longitude"], "current": "temperature_2m"},
-            )
-            data = response.json()
-        return {"content": [{"type": "text", "text": f"Temperature: {data['current']['temperature_2m']}°F"}]}
-
-    server = server_of(create_sdk_mcp_server(name="weather", version="1.0.0", tools=[get_temperature]))
-    (listed,) = await server.list_tools()
-    assert listed.annotations == {"readOnlyHint": True}
-    result = await server.call_tool("get_temperature", {"latitude": 37.77, "longitude": -122.42})
-    assert result == {"content": [{"type": "text", "text": "Temperature: 61.5°F"}], "isError": False}
+    run = Run(tmp_path, guide.FAILURES + WILDCARD, *calls, *last, {"text": "Four failed."})
+    assert run.printed == "Four failed.\n"
+    assert [result.get("is_error", False) for result in run.results] == [True, True, True, True, False]
+    assert run.texts[0] == "API error: 404 Not Found"
+    assert run.texts[1].startswith("Failed to fetch data: ")
+    assert run.texts[2].startswith("Failed to fetch data: ")
+    assert run.texts[3:] == ["nobody caught this", "{}"]
 
 
-async def test_fetch_data_turns_failures_into_results(api: str) -> None:
-    @tool("fetch_data", "Fetch data from an API", {"endpoint": str})
-    async def fetch_data(args: dict[str, Any]) -> dict[str, Any]:
-        try:
-            async with httpx.AsyncClient() as client:
-                response = await client.get(args["endpoint"])
-                if response.status_code != 200:
-                    return {
-                        "content": [{"type": "text", "text": f"API error: {response.status_code} {response.reason_phrase}"}],
-                        "is_error": True,
-                    }
-                data = response.json()
-                return {"content": [{"type": "text", "text": json.dumps(data, indent=2)}]}
-        except Exception as e:  # noqa: BLE001 — as the guide writes it
-            return {"content": [{"type": "text", "text": f"Failed to fetch data: {e!s}"}], "is_error": True}
-
-    server = server_of(create_sdk_mcp_server("fetch", tools=[fetch_data]))
-    missing = await server.call_tool("fetch_data", {"endpoint": f"{api}/missing"})
-    assert missing == {"content": [{"type": "text", "text": "API error: 404 Not Found"}], "isError": True}
-    broken = await server.call_tool("fetch_data", {"endpoint": f"{api}/not-json"})
-    assert broken["isError"]
-    assert broken["content"][0]["text"].startswith("Failed to fetch data: ")
+def test_an_image_and_a_resource_reach_the_model(tmp_path: Path, api: str) -> None:
+    steps = call("weather__fetch_image", url=f"{api}/pixel.png"), call("weather__report"), {"text": "A pixel."}
+    run = Run(tmp_path, guide.IMAGE_AND_RESOURCE + WILDCARD, *steps)
+    assert run.printed == "A pixel.\n"
+    image = next(block for block in blocks_of(run.results[0]) if block["type"] == "image")
+    assert base64.b64decode(image["source"]["data"]) == PIXEL
+    assert image["source"]["media_type"] == "image/png"
+    assert run.texts[-1].startswith("[Resource file:///tmp/report.md")
+    assert run.texts[-1].endswith("# Report\n...")
 
 
-async def test_fetch_image_gives_an_image_block(api: str) -> None:
-    @tool("fetch_image", "Fetch an image from a URL and return it to Claude", {"url": str})
-    async def fetch_image(args):  # type: ignore[no-untyped-def]  # as the guide writes it
-        async with httpx.AsyncClient() as client:
-            response = await client.get(args["url"])
-        return {
-            "content": [
-                {
-                    "type": "image",
-                    "data": base64.b64encode(response.content).decode("ascii"),
-                    "mimeType": response.headers.get("content-type", "image/png"),
-                }
-            ]
-        }
-
-    server = server_of(create_sdk_mcp_server("images", tools=[fetch_image]))
-    (block,) = (await server.call_tool("fetch_image", {"url": f"{api}/pixel.png"}))["content"]
-    assert block["type"] == "image"
-    assert base64.b64decode(block["data"]) == PIXEL
-    assert block["mimeType"].startswith("image/png")
-
-
-async def test_a_resource_block_passes() -> None:
-    resource = {"uri": "file:///tmp/report.md", "mimeType": "text/markdown", "text": "# Report\n..."}
-
-    @tool("report", "Write a report", {})
-    async def report(args: dict[str, Any]) -> dict[str, Any]:
-        return {"content": [{"type": "resource", "resource": resource}]}
-
-    result = await server_of(create_sdk_mcp_server("reports", tools=[report])).call_tool("report", {})
-    assert result["content"] == [{"type": "resource", "resource": resource}]
+def test_units(tmp_path: Path) -> None:
+    """Every prompt plays the same steps: the three conversions of the guide, and two that it refuses."""
+    named = [
+        ("length", "kilometers", "miles", 100),
+        ("temperature", "fahrenheit", "celsius", 72),
+        ("weight", "kilograms", "pounds", 5),
+        ("length", "miles", "parsecs", 1),
+        ("time", "hours", "seconds", 1),
+    ]
+    keys = ("unit_type", "from_unit", "to_unit", "value")
+    calls = [call("converter__convert_units", **dict(zip(keys, values, strict=True))) for values in named]
+    run = Run(tmp_path, guide.UNITS, *calls, {"text": "Converted."})
+    assert run.printed.count("[tool call] mcp__converter__convert_units({'unit_type': 'length', 'from_unit': 'kilometers'") == 3
+    assert "Q: What is 72°F in Celsius?\nA: Converted.\n\n" in run.printed
+    assert run.texts[:4] == [
+        "100 kilometers = 62.1371 miles",
+        "72 fahrenheit = 22.2222 celsius",
+        "5 kilograms = 11.0231 pounds",
+        "Unsupported conversion: miles to parsecs",
+    ]
+    assert "Input validation error" in run.texts[4]
+    assert "unit_type" in run.texts[4]
+    assert [result.get("is_error", False) for result in run.results[:5]] == [False, False, False, True, True]
 
 
-@tool(
-    "convert_units",
-    "Convert a value from one unit to another",
-    {
-        "type": "object",
-        "properties": {
-            "unit_type": {"type": "string", "enum": ["length", "temperature", "weight"], "description": "Category of unit"},
-            "from_unit": {"type": "string", "description": "Unit to convert from, e.g. kilometers, fahrenheit, pounds"},
-            "to_unit": {"type": "string", "description": "Unit to convert to"},
-            "value": {"type": "number", "description": "Value to convert"},
-        },
-        "required": ["unit_type", "from_unit", "to_unit", "value"],
-    },
-)
-async def convert_units(args: dict[str, Any]) -> dict[str, Any]:
-    conversions = {
-        "length": {"kilometers_to_miles": lambda v: v * 0.621371},
-        "temperature": {"fahrenheit_to_celsius": lambda v: (v - 32) * 5 / 9},
-        "weight": {"kilograms_to_pounds": lambda v: v * 2.20462},
-    }
-    fn = conversions.get(args["unit_type"], {}).get(f"{args['from_unit']}_to_{args['to_unit']}")
-    if not fn:
-        text = f"Unsupported conversion: {args['from_unit']} to {args['to_unit']}"
-        return {"content": [{"type": "text", "text": text}], "is_error": True}
-    text = f"{args['value']} {args['from_unit']} = {fn(args['value']):.4f} {args['to_unit']}"
-    return {"content": [{"type": "text", "text": text}]}
+def test_the_calculator(tmp_path: Path) -> None:
+    steps = [call(f"calc__{name}", a=7.5, b=2) for name in ("add", "subtract", "multiply")]
+    run = Run(tmp_path, guide.CALCULATOR, *steps, {"text": "Calculated."})
+    assert run.printed == "Calculated.\n"
+    assert run.texts == ["7.5 + 2 = 9.5", "7.5 - 2 = 5.5", "7.5 × 2 = 15.0"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text", "is_error"),
-    [
-        (("length", "kilometers", "miles", 100), "100 kilometers = 62.1371 miles", False),
-        (("temperature", "fahrenheit", "celsius", 72), "72 fahrenheit = 22.2222 celsius", False),
-        (("weight", "kilograms", "pounds", 5), "5 kilograms = 11.0231 pounds", False),
-        (("length", "miles", "parsecs", 1), "Unsupported conversion: miles to parsecs", True),
-    ],
-)
-async def test_unit_converter(arguments: tuple[Any, ...], text: str, is_error: bool) -> None:
-    server = server_of(create_sdk_mcp_server(name="converter", version="1.0.0", tools=[convert_units]))
-    named = dict(zip(("unit_type", "from_unit", "to_unit", "value"), arguments, strict=True))
-    result = await server.call_tool("convert_units", named)
-    assert result == {"content": [{"type": "text", "text": text}], "isError": is_error}
-
-
-async def test_unit_converter_checks_its_enum() -> None:
-    server = server_of(create_sdk_mcp_server("converter", tools=[convert_units]))
-    result = await server.call_tool("convert_units", {"unit_type": "time", "from_unit": "h", "to_unit": "s", "value": 1})
-    assert result["isError"]
-    assert "Input validation error" in result["content"][0]["text"]
-    assert "unit_type" in result["content"][0]["text"]
+def test_external_servers(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A Python module by its bare command, and an address with a header."""
+    (tmp_path / "my_mcp_server.py").write_text(Path(SERVER).read_text())
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "python").symlink_to(sys.executable)
+    with http_server() as script:
+        program = guide.EXTERNAL.replace("https://api.example.com", script.url)
+        steps = call("my-server__echo", a=1), call("my-api__echo", b=2), {"text": "Both answered."}
+        run = Run(tmp_path, program, *steps, PATH=f"{programs}:{os.environ['PATH']}")
+        assert {headers.get("authorization") for headers in script.seen("POST")} == {"Bearer my-token"}
+    assert run.printed == "Both answered.\n"
+    assert run.texts == ['{"a": 1}', '{"b": 2}']
