@@ -1,4 +1,4 @@
-"""The programs of the guides (weather, units, images, resources, errors, annotations, calculator, external servers), as written.
+"""The programs of the guides (weather, units, images, resources, errors, annotations, calculator, servers), as written.
 
 Each runs as a program of its own on a scripted model; the web addresses in it are those of a server here. What the model was
 given back is read from the transcript that the session leaves.
