@@ -101,9 +101,9 @@ class Step:
 
     def write(self, data: bytes) -> bool:
         """Whether the disk has confirmed it."""
-        from toolwright.workspace import files
+        from toolwright.workspace import changing
 
-        return files.replace(self._boundary, self._path, lambda before: data, limit=1 << 20).durable
+        return changing.replace(self._boundary, self._path, lambda before: data, limit=1 << 20).durable
 
     def __call__(self) -> bool:
         try:

@@ -16,7 +16,7 @@ import pytest
 from support_tools import call, make_workspace
 from toolwright.workspace import Content, FileChanged, Workspace
 from toolwright.workspace.boundary import Boundary
-from toolwright.workspace.files import replace
+from toolwright.workspace.changing import replace
 
 ROUNDS = 300
 _FORMATTER = """

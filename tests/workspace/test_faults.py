@@ -154,7 +154,7 @@ def test_a_failed_sync_is_told_and_not_tried_again(runner: FaultRunner, tmp_path
 _FULL_DISK = """
 import errno, os, sys
 from toolwright.workspace.boundary import Boundary
-from toolwright.workspace.files import replace
+from toolwright.workspace.changing import replace
 from toolwright.workspace.leftovers import TemporaryFolder
 
 disk = sys.argv[1]

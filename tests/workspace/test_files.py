@@ -12,7 +12,8 @@ import pytest
 
 from toolwright.workspace import Content, FileChanged, FileTooLarge, NotRegularFile, PathNotAllowed
 from toolwright.workspace.boundary import Boundary
-from toolwright.workspace.files import opened, replace
+from toolwright.workspace.changing import replace
+from toolwright.workspace.files import opened
 
 LIMIT = 1 << 20
 
@@ -66,7 +67,7 @@ def test_a_hard_link_to_an_outside_file_leaves_that_file_alone(tmp_path: Path) -
 _AS_NOBODY = """
 import ctypes, os, sys
 from toolwright.workspace.boundary import Boundary
-from toolwright.workspace.files import replace
+from toolwright.workspace.changing import replace
 
 os.setgid(65534)
 os.setuid(65534)
@@ -124,7 +125,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) ->
     program = (
         "import resource, signal, sys\n"
         "from toolwright.workspace.boundary import Boundary\n"
-        "from toolwright.workspace.files import replace\n"
+        "from toolwright.workspace.changing import replace\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "try:\n"

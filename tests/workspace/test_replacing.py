@@ -10,7 +10,7 @@ import pytest
 
 from toolwright.workspace import FileChanged, renaming, replacing
 from toolwright.workspace.boundary import Boundary
-from toolwright.workspace.files import replace
+from toolwright.workspace.changing import replace
 
 OURS, OLD, THEIRS = b"ours", b"old!", b"them"
 
@@ -91,19 +91,30 @@ def test_a_file_removed_in_the_last_moment_stays_away(tmp_path: Path, monkeypatc
 
 
 def test_errors_name_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
-    name = "x" * 255
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / name).write_bytes(OLD)
 
     def remove_the_folder(before: object) -> bytes:
-        (tmp_path / "folder" / name).unlink()
         (tmp_path / "folder").rmdir()
-        (tmp_path / "folder").write_bytes(b"")
         return OURS
 
-    with pytest.raises(OSError, match="folder") as caught:
-        replace(Boundary([str(tmp_path)]), str(tmp_path / "folder" / name), remove_the_folder, limit=100)
+    with pytest.raises(OSError, match="folder/file") as caught:
+        replace(Boundary([str(tmp_path)]), str(tmp_path / "folder/file"), remove_the_folder, limit=100)
     assert ".toolwright" not in str(caught.value)
+
+
+def test_a_file_whose_folder_was_removed_meanwhile_is_not_called_write_protected(tmp_path: Path) -> None:
+    file = tmp_path / "folder/file"
+    file.parent.mkdir()
+    file.write_bytes(OLD)
+
+    def remove_the_folder(before: object) -> bytes:
+        file.unlink()
+        file.parent.rmdir()
+        return OURS
+
+    with pytest.raises(FileChanged, match="removed"):
+        replace(Boundary([str(tmp_path)]), str(file), remove_the_folder, limit=100)
+    assert os.listdir(tmp_path) == []
 
 
 def before_exchange(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], None]) -> None:

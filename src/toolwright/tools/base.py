@@ -161,14 +161,13 @@ class BuiltinTool:
 
     async def run(self, parsed: Any, context: ToolContext) -> ToolOutput:
         try:
-            with anyio.fail_after(self.timeout):
+            with anyio.move_on_after(self.timeout):
                 return await self.perform(parsed, context)
         except (ToolFailure, WorkspaceError) as failure:
             return ToolOutput(str(failure), is_error=True)
-        except TimeoutError:
-            return ToolOutput(f"{self.name} was stopped: it took longer than {self.timeout:g} seconds.", is_error=True)
         except OSError as error:
             return ToolOutput(f"{self.name} failed: {describe_os_error(error)}", is_error=True)
+        return ToolOutput(f"{self.name} was stopped: it took longer than {self.timeout:g} seconds.", is_error=True)
 
     async def perform(self, parsed: Any, context: ToolContext) -> ToolOutput:
         """The work itself. Raises `ToolFailure` (or what the workspace raises) for an error result."""

@@ -57,6 +57,6 @@ def _structured(parsed: EditInput, edited: Edited) -> dict[str, Any]:
         "filePath": edited.replaced.after.path,
         "oldString": parsed.old_string,
         "newString": parsed.new_string,
-        **shown_change(edited.replaced),
+        **shown_change(edited),
         "replaceAll": parsed.replace_all,
     }

@@ -43,6 +43,10 @@ class Made:
 
     count: int
     lines: tuple[int, ...]
+    before: int = 0
+    """How many bytes stand before the first place,"""
+    after: int = 0
+    """and behind the last one."""
 
     def __str__(self) -> str:
         noun = "replacement" if self.count == 1 else "replacements"
@@ -61,6 +65,11 @@ class Edited:
     replaced: Replaced
     made: tuple[Made, ...]
     notices: tuple[str, ...]
+
+    @property
+    def untouched(self) -> tuple[int, int]:
+        """So many bytes at the beginning and at the end of the file were left alone."""
+        return min(made.before for made in self.made), min(made.after for made in self.made)
 
 
 async def edit_file(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> Edited:
@@ -142,7 +151,8 @@ def _substituted(data: bytes, replacement: Replacement, format_: TextFormat) -> 
     if not replacement.old_string:
         raise ToolFailure(_NOT_EMPTY)
     spans = find_spans(data, replacement.old_string, format_)
-    made = Made(len(spans), tuple(line_of(data, start, format_) for start, _ in spans[:_MOST_LINE_NUMBERS]))
+    lines = tuple(line_of(data, start, format_) for start, _ in spans[:_MOST_LINE_NUMBERS])
+    made = Made(len(spans), lines, spans[0][0] if spans else 0, len(data) - spans[-1][1] if spans else 0)
     _require_one(data, spans, replacement, made=made, format_=format_)
     try:
         return replace_spans(data, spans, replacement.new_string, format_), made
@@ -187,11 +197,14 @@ def _cannot_store(error: UnicodeEncodeError, format_: TextFormat) -> str:
     )
 
 
-def shown_change(replaced: Replaced) -> dict[str, Any]:
+def shown_change(edited: Edited) -> dict[str, Any]:
     """The fields of a structured result that tell what an edit did to its file."""
-    original, after = shown_text(replaced.before), shown_text(replaced.after)
+    before, after = edited.replaced.before, edited.replaced.after
+    original, new = shown_text(before), shown_text(after)
+    plain = before is not None and before.data.isascii() and b"\r" not in before.data  # a byte there is a character here
+    same = edited.untouched if plain else (0, 0)
     return {
         "originalFile": original,
-        "structuredPatch": [] if after is None else structured_patch(original or "", after),
+        "structuredPatch": [] if new is None else structured_patch(original or "", new, same=same),
         "userModified": False,
     }

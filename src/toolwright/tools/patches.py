@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 CONTEXT = 3
+_FIRST_STEP = 64
 _MOST_COMPARED = 1500
 """Above so many changed lines a line-by-line comparison takes longer than it helps: one hunk says it all."""
 
 
-def structured_patch(old: str, new: str) -> list[dict[str, Any]]:
-    """Hunks with three lines of context. The common beginning and end are passed over first: edits are small."""
-    start = _common_start(old, new)
-    end = _common_end(old, new, min(len(old), len(new)) - start)
+def structured_patch(old: str, new: str, *, same: tuple[int, int] = (0, 0)) -> list[dict[str, Any]]:
+    """Hunks with three lines of context. The common beginning and end are passed over first: edits are small.
+
+    `same`: so many characters at the beginning and at the end are known to be the same.
+    """
+    start = _common_start(old, new, same[0])
+    end = _common_end(old, new, known=same[1], most=min(len(old), len(new)) - start)
     first = old.count("\n", 0, start)
     lead = _before(old, start)
     tail = _after(old, len(old) - end)
@@ -27,27 +32,36 @@ def _lines(text: str) -> list[str]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def _common_start(old: str, new: str) -> int:
+def _common_start(old: str, new: str, known: int) -> int:
     """How many characters of whole lines both begin with."""
-    low, high = 0, min(len(old), len(new))
+    count = _reach(lambda low, high: old[low:high] == new[low:high], known, min(len(old), len(new)))
+    return count if count == len(old) == len(new) else old.rfind("\n", 0, count) + 1
+
+
+def _reach(same: Callable[[int, int], bool], low: int, high: int) -> int:
+    """The first place from `low` to `high` where two texts differ: looked for in steps that grow, then in ones that shrink."""
+    step = _FIRST_STEP
+    while low + step <= high and same(low, low + step):
+        low += step
+        step *= 2
+    high = min(high, low + step)
     while low < high:
         middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
+        if same(low, middle):
             low = middle
         else:
             high = middle - 1
-    return low if low == len(old) == len(new) else old.rfind("\n", 0, low) + 1
+    return low
 
 
-def _common_end(old: str, new: str, most: int) -> int:
+def _common_end(old: str, new: str, *, known: int, most: int) -> int:
     """How many characters of whole lines both end with, not more than `most`."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
-            low = middle
-        else:
-            high = middle - 1
+    old_end, new_end = len(old), len(new)
+
+    def same(low: int, high: int) -> bool:
+        return old[old_end - high : old_end - low] == new[new_end - high : new_end - low]
+
+    low = _reach(same, min(known, most), most)
     starts_line = all(low == len(text) or text[len(text) - low - 1] == "\n" for text in (old, new))
     if low == 0 or starts_line:
         return low

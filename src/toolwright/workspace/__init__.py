@@ -1,6 +1,7 @@
 """The workspace room: the only door to the machine. Paths, files, commands; see docs/workspace.md."""
 
 from toolwright.workspace.captured import Captured
+from toolwright.workspace.changing import Replaced
 from toolwright.workspace.dumpable import refuse_inspection
 from toolwright.workspace.errors import (
     BadPath,
@@ -13,7 +14,7 @@ from toolwright.workspace.errors import (
     UnknownShell,
     WorkspaceError,
 )
-from toolwright.workspace.files import Content, OpenFile, Replaced
+from toolwright.workspace.files import Content, OpenFile
 from toolwright.workspace.folders import Entry, OpenFolder
 from toolwright.workspace.ledger import Knowledge, ReadLedger
 from toolwright.workspace.workspace import Workspace

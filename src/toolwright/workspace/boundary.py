@@ -91,7 +91,7 @@ class Boundary:
 
     def open(self, path: str, flags: int, mode: int = 0) -> tuple[int, Place]:
         """Open an absolute path. Raises `PathNotAllowed`, `BadPath` or OSError."""
-        place = self._plain_place(path)
+        place = self.plain_place(path)
         for _ in range(_MOST_RACES):
             try:
                 place = place or self._follow(path)
@@ -150,7 +150,7 @@ class Boundary:
 
     def locate(self, path: str) -> Place:
         """Like `resolve`, with one system call for the common path that has no link in it."""
-        place = self._plain_place(path)
+        place = self.plain_place(path)
         if place is not None:
             try:
                 release(self.open_place(place, PATH_ONLY))
@@ -158,7 +158,7 @@ class Boundary:
                 place = None
         return place or self.resolve(path)
 
-    def _plain_place(self, path: str) -> Place | None:
+    def plain_place(self, path: str) -> Place | None:
         """The place a path names if none of its names is a link; None if that takes more than looking at it."""
         parts = split_path(checked_path(path))
         if self._spellings:

@@ -1,4 +1,4 @@
-"""Read and replace files below the boundary: regular files only, bounded, atomic and durable.
+"""Read files below the boundary, regular ones only and bounded; and the folders that hold them, made if need be.
 
 Everything here blocks; `workspace` decides whether that happens on the event loop or in a thread. It does not know what the
 bytes mean.
@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 from toolwright.workspace.beneath import DIRECTORY, LINK_ERRORS, PATH_ONLY, open_beneath, release
 from toolwright.workspace.boundary import Boundary, Place
 from toolwright.workspace.errors import FileTooLarge, NotRegularFile, PathNotAllowed
-from toolwright.workspace.replacing import Replacement, require_untouched, synced
 
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY  # a FIFO without a writer must not stop us
+T = TypeVar("T")
+
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # a FIFO without a writer must not stop us
 _CHUNK = 1 << 20
 _KINDS = (
     (stat.S_ISDIR, "directory"),
@@ -28,8 +29,6 @@ _KINDS = (
     (stat.S_ISBLK, "block device"),
     (stat.S_ISLNK, "symbolic link"),
 )
-# Two writers of one process take turns on a path; 64 locks are enough to rarely wait for a stranger.
-_WRITERS = tuple(threading.Lock() for _ in range(64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +69,6 @@ class Content:
     status: os.stat_result
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """What a write did. `durable` is False when the new content is in place but the disk could not confirm that it stays."""
-
-    before: Content | None
-    after: Content
-    durable: bool
-
-
-Recording = Callable[[str, Content | None, bytes | None], AbstractContextManager[None]]
-"""Called with the real path, what is there and what will be (None: no file) and entered around the change itself. If it raises,
-nothing is changed; if the change fails, it hears the exception."""
-
-
 @contextmanager
 def opened(boundary: Boundary, path: str) -> Iterator[OpenFile]:
     """The regular file at an absolute path."""
@@ -115,70 +100,6 @@ def list_names(boundary: Boundary, path: str) -> list[str]:
         release(descriptor)
 
 
-def replace(
-    boundary: Boundary, path: str, change: Callable[[Content | None], bytes], *, limit: int, recording: Recording | None = None
-) -> Replaced:
-    """Read the file (None if there is none), ask `change` for the new content and put it in place in one step.
-
-    Nothing is written if `change` raises. A file that somebody else writes in between is `FileChanged`.
-    """
-    return replace_at(boundary, boundary.locate(path), change, limit=limit, recording=recording)
-
-
-def replace_at(
-    boundary: Boundary,
-    place: Place,
-    change: Callable[[Content | None], bytes],
-    *,
-    limit: int,
-    recording: Recording | None = None,
-    mode: int | None = None,
-) -> Replaced:
-    """The same for a place, through no link. `mode` is the file's new one, if it is not to keep its own."""
-    if not place.parts:
-        raise NotRegularFile(place.path, "directory")
-    with _WRITERS[hash(place) % len(_WRITERS)]:
-        before = current(boundary, place, limit)
-        data = change(before)
-        with _recorded(recording, place, before, data), _parent(boundary, place) as folder:
-            replacement = Replacement(folder, place, before=before, mode=mode, temporaries=boundary.temporaries)
-            status, durable = replacement.put(data)
-        return Replaced(before, Content(place.path, data, status), durable)
-
-
-def remove_at(
-    boundary: Boundary,
-    place: Place,
-    agree: Callable[[Content | None], None],
-    *,
-    limit: int,
-    recording: Recording | None = None,
-) -> None:
-    """Remove the regular file at a place, through no link, unless `agree`, which is shown it, raises."""
-    with _WRITERS[hash(place) % len(_WRITERS)]:
-        before = current(boundary, place, limit)
-        agree(before)
-        with _recorded(recording, place, before, None), _parent(boundary, place) as folder:
-            require_untouched(folder, place, before)
-            os.unlink(place.parts[-1], dir_fd=folder)
-            synced(folder)
-
-
-def remove_folder_at(boundary: Boundary, place: Place) -> None:
-    """Remove a folder, through no link, if nothing is in it; otherwise OSError."""
-    folder = boundary.open_place(Place(place.root, place.parts[:-1]), PATH_ONLY | os.O_DIRECTORY)
-    try:
-        os.rmdir(place.parts[-1], dir_fd=folder)
-    finally:
-        release(folder)
-
-
-def _recorded(
-    recording: Recording | None, place: Place, before: Content | None, data: bytes | None
-) -> AbstractContextManager[None]:
-    return nullcontext() if recording is None else recording(place.path, before, data)
-
-
 def _require_regular(status: os.stat_result, path: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise NotRegularFile(path, kind_of(status.st_mode))
@@ -186,39 +107,70 @@ def _require_regular(status: os.stat_result, path: str) -> None:
 
 def current(boundary: Boundary, place: Place, limit: int) -> Content | None:
     """The file at a place as it is now; None if there is none."""
+
+    def look(place: Place) -> Content | None:
+        with Parent(boundary, place) as parent:
+            return parent.content(limit)
+
+    return through_no_link(look, place)
+
+
+class LinkInTheWay(Exception):
+    """A name on the way is a link."""
+
+
+def through_no_link(attempt: Callable[[Place], T], place: Place) -> T:
+    """A link where there was none a moment ago leads who knows where: that is refused."""
     try:
-        descriptor = boundary.open_place(place, _READ)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _without_links(error, place) from None
-    with _regular(descriptor, place) as file:
-        return Content(file.path, file.read_all(limit), file.status)
+        return attempt(place)
+    except LinkInTheWay:
+        raise PathNotAllowed(place.path) from None
 
 
-@contextmanager
-def _parent(boundary: Boundary, place: Place) -> Iterator[int]:
-    """The folder that holds `place`, made if it is not there."""
-    folder = _open_or_make(boundary, place)
-    try:
-        yield folder
-    finally:
-        release(folder)
+class Parent:
+    """The folder that holds a place. It is opened once, so what is read and what is written lie in the same one."""
+
+    def __init__(self, boundary: Boundary, place: Place) -> None:
+        self._place = place
+        self._above = Place(place.root, place.parts[:-1])
+        self._folder: int | None = None
+        try:
+            self._folder = boundary.open_place(self._above, DIRECTORY)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise _link_or(error) from None
+
+    def __enter__(self) -> Parent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            release(self._folder)
+
+    def content(self, limit: int) -> Content | None:
+        """The file; None if there is none."""
+        if self._folder is None:
+            return None
+        try:
+            descriptor = os.open(self._place.parts[-1], _READ | os.O_NOFOLLOW, dir_fd=self._folder)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            error.filename = self._place.path
+            raise _link_or(error) from None
+        with _regular(descriptor, self._place) as file:
+            return Content(file.path, file.read_all(limit), file.status)
+
+    def made(self) -> int:
+        """The folder, made if it is not there."""
+        if self._folder is None:
+            self._folder = _make_folders(self._above)
+        return self._folder
 
 
-def _open_or_make(boundary: Boundary, place: Place) -> int:
-    parent = Place(place.root, place.parts[:-1])
-    try:
-        return boundary.open_place(parent, DIRECTORY)
-    except FileNotFoundError:
-        return _make_folders(parent)
-    except OSError as error:
-        raise _without_links(error, place) from None
-
-
-def _without_links(error: OSError, place: Place) -> Exception:
-    """A link where there was none a moment ago leads who knows where."""
-    return PathNotAllowed(place.path) if error.errno in LINK_ERRORS else error
+def _link_or(error: OSError) -> Exception:
+    return LinkInTheWay() if error.errno in LINK_ERRORS else error
 
 
 def _make_folders(place: Place) -> int:
@@ -227,7 +179,7 @@ def _make_folders(place: Place) -> int:
         try:
             deeper = _enter_or_make(folder, name)
         except OSError as error:
-            raise _without_links(error, place) from None
+            raise _link_or(error) from None
         finally:
             release(folder)
         folder = deeper

@@ -8,10 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import anyio
-from anyio.lowlevel import RunVar, checkpoint_if_cancelled
+from anyio.lowlevel import RunVar
 from anyio.to_thread import run_sync
-
-from toolwright.workspace.standby import Standby
 
 T = TypeVar("T")
 
@@ -25,7 +23,6 @@ _NO_THREAD = "can't start new thread"
 """How Python says that the kernel refused a thread, which is a process to it (EAGAIN)."""
 
 _limiter: RunVar[anyio.CapacityLimiter] = RunVar("toolwright_file_operations")
-_standby = Standby()
 
 
 async def in_thread(work: Callable[[], T], *, abandon: bool = False) -> T:
@@ -36,21 +33,6 @@ async def in_thread(work: Callable[[], T], *, abandon: bool = False) -> T:
 
     async def attempt() -> T:
         return await _threaded(work, abandon=abandon)
-
-    return await _with_second_tries(attempt)
-
-
-async def promptly(work: Callable[[], T]) -> T:
-    """Like `in_thread`, for what mostly takes a few milliseconds at most: then the loop waits instead of going round."""
-
-    async def attempt() -> T:
-        await checkpoint_if_cancelled()
-        job = _standby.begin(work)
-        if job is None:
-            return await _threaded(work)
-        if not _standby.is_soon_done(job):
-            await _threaded(job.wait)
-        return job.result()
 
     return await _with_second_tries(attempt)
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from toolwright.workspace import files
+from toolwright.workspace import changing, files
 from toolwright.workspace.boundary import Boundary, Place
+from toolwright.workspace.changing import Recording
 from toolwright.workspace.checkpoints import FileHistory, digest_of, permissions_of
 from toolwright.workspace.errors import CheckpointError, PathNotAllowed, UnknownPoint, WorkspaceError
-from toolwright.workspace.files import Content, Recording
+from toolwright.workspace.files import Content
 from toolwright.workspace.ledger import ReadLedger
 from toolwright.workspace.timeline import Kept
 
@@ -113,7 +114,7 @@ class _Run:
             if f"{self.door.standing_in}/".startswith(f"{folder}/"):
                 continue
             with suppress(OSError, WorkspaceError):
-                files.remove_folder_at(self.door.boundary, self._place(folder))
+                changing.remove_folder_at(self.door.boundary, self._place(folder))
 
     def _place(self, path: str) -> Place:
         place = self.door.boundary.resolve(path)
@@ -150,12 +151,12 @@ class _Run:
         def agree(before: Content | None) -> None:
             wanted(before)
 
-        files.remove_at(self.door.boundary, place, agree, limit=self.door.largest, recording=self.door.recording)
+        changing.remove_at(self.door.boundary, place, agree, limit=self.door.largest, recording=self.door.recording)
         self.door.reads.forget(place.path)
         return b""
 
     def _put(self, place: Place, target: Kept, wanted: Callable[[Content | None], bytes]) -> bytes:
-        replaced = files.replace_at(
+        replaced = changing.replace_at(
             self.door.boundary,
             place,
             wanted,

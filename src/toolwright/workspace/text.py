@@ -77,6 +77,8 @@ def detect_format(data: bytes) -> TextFormat | None:
             return TextFormat(encoding, mark)
     if b"\0" in data[:_SAMPLE]:
         return _unmarked_utf16(data[:_SAMPLE])
+    if data.isascii():  # a third of the price of decoding
+        return UTF8
     try:
         data.decode()
     except UnicodeDecodeError:

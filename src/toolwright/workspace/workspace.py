@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from toolwright.workspace import files, folders
+from toolwright.workspace import changing, files, folders
 from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
 from toolwright.workspace.boundary import Boundary, checked_path, split_path
 from toolwright.workspace.captured import OUTPUT_LIMIT, OutputCollector
 from toolwright.workspace.errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed, UnknownShell
 from toolwright.workspace.ledger import Knowledge, ReadLedger
 from toolwright.workspace.leftovers import TemporaryFolder
-from toolwright.workspace.limits import in_thread, inline, promptly
+from toolwright.workspace.limits import in_thread, inline
+from toolwright.workspace.pace import pace_of
 from toolwright.workspace.scratch import Scratch
 from toolwright.workspace.trees import Mark, end_tree
 
@@ -190,20 +191,26 @@ class Workspace:
         done = await inline(read_if_small)
         return done[0] if done else await in_thread(read, abandon=True)
 
-    async def replace_file(self, path: str, change: Callable[[files.Content | None], bytes]) -> files.Replaced:
+    async def replace_file(self, path: str, change: Callable[[files.Content | None], bytes]) -> changing.Replaced:
         """Replace the content of `path` by what `change` makes of it, atomically and durably; parents are made.
 
-        The session then knows the new version. `change` runs in a thread.
+        The session then knows the new version. `change` may run in a thread, and more than once. On a disk that has proven
+        quick, small files are written at once.
         """
         absolute = self.absolute(path)
+        recording = None if self.history is None else self._recording(self.history)
 
-        def work() -> files.Replaced:
-            recording = None if self.history is None else self._recording(self.history)
-            replaced = files.replace(self._boundary, absolute, change, limit=LARGEST_CHANGE, recording=recording)
+        def work(*, at_once: bool = False) -> changing.Replaced:
+            limit = INLINE_BYTES if at_once else LARGEST_CHANGE
+            replaced = changing.replace(self._boundary, absolute, change, limit=limit, recording=recording, at_once=at_once)
             self.reads.note(replaced.after.path, replaced.after.status, replaced.after.data)
             return replaced
 
-        return await promptly(work)
+        pace = pace_of(self.home)
+        if pace.is_quick:
+            with suppress(changing.NotAtOnce):
+                return await inline(lambda: pace.timed(lambda: work(at_once=True)))
+        return await in_thread(lambda: pace.timed(work))
 
     async def list_names(self, path: str) -> list[str]:
         """The names in a folder."""
@@ -243,7 +250,7 @@ class Workspace:
             return await in_thread(lambda: rewinding.preview(door, point, count=count))
         return await in_thread(lambda: rewinding.rewind(door, point, undo=undo, count=count))
 
-    def _recording(self, history: FileHistory, *, whole: bool = False) -> files.Recording:
+    def _recording(self, history: FileHistory, *, whole: bool = False) -> changing.Recording:
         def recorded(path: str, before: files.Content | None, after: bytes | None) -> AbstractContextManager[None]:
             known = before is not None and self.reads.knowledge(path, before.status, before.data) is Knowledge.CURRENT
             return history.change(path, before, after=after, known=known, whole=whole)
@@ -393,7 +400,7 @@ class Workspace:
         if account is None or account.uid == os.geteuid():
             private = PrivateFolder(self._scratch.make_folder("sandbox"))
             private.set_up()
-            self._set_directories(self._added)
+            self._let_scratch_in()
             return private
         if self._foreign is None:
             self._foreign = PrivateFolder.for_another((account.uid, account.gid))
@@ -486,8 +493,12 @@ class Workspace:
 
     def _open_private(self, kind: str, ending: str = ".txt") -> tuple[int, str]:
         opened = self._scratch.create_file(kind, ending)
-        self._set_directories(self._added)
+        self._let_scratch_in()
         return opened
+
+    def _let_scratch_in(self) -> None:
+        if self._scratch.path not in self._boundary.roots:
+            self._set_directories(self._added)
 
     def _next_mark(self) -> Mark:
         self._calls = self._calls % _MOST_CALLS + 1

@@ -16,8 +16,8 @@ import pytest
 from support_sandbox import Place, mechanism_named, visible_folder
 from toolwright.types import protected_names
 from toolwright.workspace.boundary import Boundary
+from toolwright.workspace.changing import replace as replace_file
 from toolwright.workspace.errors import WorkspaceError
-from toolwright.workspace.files import replace as replace_file
 from toolwright.workspace.leftovers import TemporaryFolder
 from toolwright.workspace.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from toolwright.workspace.sandbox.errors import SandboxRefused, SandboxUnavailable

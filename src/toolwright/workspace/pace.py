@@ -1,0 +1,52 @@
+"""How quick disks are, by what writing to them has taken: a quick one is waited for, a slow one gets a thread.
+
+To send a small write through the event loop into a thread and back costs more time, and more of the processor's, than to wait
+for a quick disk. It does not know what the work is.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+QUICK = 0.005
+"""Seconds for which an event loop may typically be held up: any thread may keep the interpreter from it for as long."""
+_UNKNOWN = 4 * QUICK
+_WEIGHT = 0.25
+"""How much the last write counts: some six quick ones make a disk known as quick, and the more a slow one took, the longer it
+is not forgotten (after a second some twenty)."""
+
+
+class Pace:
+    """What is known of one disk."""
+
+    __slots__ = ("_typical",)
+
+    def __init__(self) -> None:
+        self._typical = _UNKNOWN
+
+    @property
+    def is_quick(self) -> bool:
+        return self._typical <= QUICK
+
+    def note(self, seconds: float) -> None:
+        self._typical += _WEIGHT * (seconds - self._typical)
+
+    def timed(self, work: Callable[[], T]) -> T:
+        """Do `work` and learn from how long it took."""
+        started = time.perf_counter()
+        result = work()
+        self.note(time.perf_counter() - started)
+        return result
+
+
+_paces: dict[int, Pace] = {}
+
+
+def pace_of(path: str) -> Pace:
+    """The pace of the disk that a folder is on."""
+    return _paces.setdefault(os.stat(path).st_dev, Pace())
