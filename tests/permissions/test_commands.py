@@ -301,6 +301,12 @@ def test_a_star_behind_a_program_does_not_cover_what_makes_it_another(command: s
     assert verdict(command, allow=[f"Bash({command.split()[0]}:*)"]) == "ask"
 
 
+def test_a_rule_that_names_the_argument_covers_it() -> None:
+    assert verdict("sed -i s/a/b/ f", allow=["Bash(sed -i:*)"]) == "allow"
+    assert verdict("sed -i s/a/b/ ../f", allow=["Bash(sed -i:*)"]) == "ask"
+    assert verdict("sed -n s/a/b/w\\ x f", allow=["Bash(sed -i:*)"]) == "ask"
+
+
 @pytest.mark.parametrize("command", JUDGED["within_a_star"])
 def test_a_star_behind_a_program_covers_its_everyday_use(command: str) -> None:
     assert verdict(command, allow=[f"Bash({command.split()[0]}:*)"]) == "allow"

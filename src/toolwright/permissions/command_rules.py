@@ -89,7 +89,7 @@ def _is_beyond(content: str, part: Part, effect: Effect) -> bool:
     named = fixed_words(content)
     if runs_its_arguments(part.name) and (len(named) < 2 or named[1].startswith("-")):
         return True
-    while effect.kind == "runs":
+    while effect.kind == "runs" or effect.beyond is not None:
         word = effect.beyond or reaching(part)
         if word is None:
             return False

@@ -203,8 +203,8 @@ _SED_INPLACE = re.compile(r"-i[\w.~]*|-[nErsz]*i|--in-place(=[\w.~]*)?")
 
 
 def _sed(part: Part) -> Effect:
-    rest = [word for word in part.words[1:] if not (word.known and _SED_INPLACE.fullmatch(word.text))]
-    in_place = len(rest) < len(part.words) - 1
+    in_place = next((word for word in part.words[1:] if _is_in_place(word)), None)
+    rest = [word for word in part.words[1:] if not _is_in_place(word)]
     found = arguments(rest, _SED)
     scripts = [value for name, value in found.options if name in ("e", "expression") and value]
     files = found.operands
@@ -215,7 +215,13 @@ def _sed(part: Part) -> Effect:
     unclear = next((script for script in scripts if not (script.known and sed_only_looks(script.text))), None)
     if unclear is not None or not scripts:
         return Effect("runs", writes=tuple(files) if in_place else (), beyond=unclear or part.words[0])
-    return Effect("edits", writes=(*files, *_backups(part, files))) if in_place else Effect("looks", tuple(files))
+    if in_place is None:
+        return Effect("looks", tuple(files))
+    return Effect("edits", writes=(*files, *_backups(part, files)), beyond=in_place)
+
+
+def _is_in_place(word: Word) -> bool:
+    return word.known and _SED_INPLACE.fullmatch(word.text) is not None
 
 
 def _backups(part: Part, files: list[Word]) -> Iterator[Word]:
