@@ -306,12 +306,10 @@ async def test_closing_cancels_a_callback_that_still_thinks() -> None:
         assert cancelled.is_set()
 
 
-async def test_a_session_can_be_started_once() -> None:
+async def test_a_session_that_is_started_again_only_answers_again() -> None:
     async with fake_transport() as transport:
         session = RemoteSession(transport)
-        await session.start()
-        with pytest.raises(CLIConnectionError, match="already"):
-            await session.start()
+        assert await session.start() is await session.start()
         await session.close()
         await session.close()
         assert await all_frames(session) == []
