@@ -44,6 +44,20 @@ def test_git_looks_unasked_only_where_the_repository_names_no_program(command: s
     assert decided(command, Place(PLACE.cwd, (), PLACE.home, Hostile())).behavior == "ask"
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [("cat a", "ask"), ("timeout 5 cat a", "ask"), ("ls | cat", "ask"), ("ls", "allow"), ("/bin/cat a", "allow")],
+)
+def test_a_program_that_lies_in_the_working_folders_is_not_the_one_of_that_name(command: str, expected: str) -> None:
+    class Planted(KnownFiles):
+        def matching(self, pattern: str) -> tuple[str, ...] | None:
+            return (pattern,) if pattern == "/work/app/.venv/bin/cat" else ()
+
+    place = Place(PLACE.cwd, (), PLACE.home, Planted(), programs=("/work/app/.venv/bin",))
+    decision = decided(command, place)
+    assert (decision.behavior, decision.blocked_path) == (expected, "/work/app/.venv/bin/cat" if expected == "ask" else None)
+
+
 def test_a_link_that_leads_outside_is_asked_about() -> None:
     class Linked(KnownFiles):
         def spellings(self, path: str) -> tuple[str, ...]:

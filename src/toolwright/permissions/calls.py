@@ -95,6 +95,8 @@ class Place:
     files: Files = UNKNOWN_FILES
     own: tuple[str, ...] = ()
     """Folders that hold the session's own settings and whom they trust, whatever they are called."""
+    programs: tuple[str, ...] = ()
+    """Folders of PATH among the working folders: `cat` may be anybody's `cat` if one lies there."""
 
     def root_of(self, path: str) -> str | None:
         """The folder of the session that holds the normal `path`, or None when it lies outside all of them."""

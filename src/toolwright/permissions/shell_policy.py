@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from posixpath import join
 from typing import TYPE_CHECKING
 
 from .calls import Call, Place
@@ -219,9 +220,17 @@ class CommandJudge:
         unsafe = next((name for name in (value.name for value in part.assignments) if name not in SAFE_VARIABLES), None)
         if unsafe and part.words and part.name not in _DECLARATIONS:
             return Obstacle(f"`{shown}` sets {unsafe}, which may change what it does.")
+        if (planted := self._planted(part)) is not None:
+            return Obstacle(f"`{shown}` would run {planted}, a program of the working folders.", path=planted)
         if found.is_git and not self._git_is_plain(part):
             return Obstacle(f"`{shown}` may run a program that the repository's configuration names.")
         return self._inside((*found.reads, *found.names), part) or (self._linked(found, part) if found.follows else None)
+
+    def _planted(self, part: Part) -> str | None:
+        """Where a program lies that would run in the place of the one that is known."""
+        names = (word.text for word in (*part.wrapped, *part.words[:1]))
+        paths = (join(folder, name) for name in names for folder in self.place.programs)
+        return next((path for path in paths if self.place.files.matching(path) != ()), None)
 
     def _linked(self, found: Effect, part: Part) -> Obstacle | None:
         """Why a program that reads through links may not look at a folder: one lies in it."""

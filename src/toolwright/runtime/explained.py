@@ -15,7 +15,7 @@ from toolwright.permissions import Call, Explanation, Place, RuleSet, explain, p
 from toolwright.runtime.call_facts import call_facts, judged_input
 from toolwright.runtime.ground import Ground, ground_of, settings_rules
 from toolwright.runtime.machine_files import MACHINE_FILES
-from toolwright.runtime.permission_choice import own_folders
+from toolwright.runtime.permission_choice import own_folders, programs_within
 from toolwright.sessions import config_dir
 from toolwright.tools.base import Effects, InvalidInput, Tool
 from toolwright.tools.registry import builtin_tools, canonical_name, tools_with_a_person
@@ -53,7 +53,8 @@ def answer(question: Question) -> Answer:
     rules, problems = _given_rules(question.rules) if ground is None else settings_rules(ground.settings.rules)
     workspace = Workspace(cwd, add_dirs=_further_folders(ground), env={}, state_dir=str(config_dir(os.environ)))
     own = own_folders(ground.where.config if ground else (str(config_dir(os.environ)),))
-    place = Place(workspace.home, workspace.roots, os.environ.get("HOME"), MACHINE_FILES, own)
+    programs = programs_within((workspace.home, *workspace.roots), os.environ.get("PATH", ""))
+    place = Place(workspace.home, workspace.roots, os.environ.get("HOME"), MACHINE_FILES, own, programs)
     mode = question.mode or _settings_mode(ground)
     call, refusal = _facts(canonical_name(question.tool), question.input, workspace)
     notes = tuple(_notes(ground, call)) if ground else ()

@@ -93,7 +93,18 @@ def judge_of(ground: Ground, session: LocalSession, ledger: Ledger, *, session_i
 def place_of(ground: Ground, workspace: Workspace) -> Place:
     from toolwright.runtime.machine_files import MACHINE_FILES  # for calls that are judged
 
-    return Place(workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES, own_folders(ground.where.config))
+    programs = programs_within((workspace.home, *workspace.roots), ground.env.get("PATH", ""))
+    return Place(
+        workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES, own_folders(ground.where.config), programs
+    )
+
+
+@lru_cache(maxsize=64)
+def programs_within(folders: tuple[str, ...], path: str) -> tuple[str, ...]:
+    """The folders of a PATH that lie in `folders`, where whoever writes there chooses what a program's name means."""
+    listed = [os.path.join(folders[0], folder) for folder in path.split(":")]
+    real = tuple(os.path.realpath(folder) for folder in folders)
+    return tuple(folder for folder in listed if f"{os.path.realpath(folder)}/".startswith(tuple(f"{root}/" for root in real)))
 
 
 @lru_cache(maxsize=64)
