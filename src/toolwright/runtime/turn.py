@@ -8,16 +8,15 @@ is in the journal first.
 from __future__ import annotations
 
 import time
-from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 
-from toolwright.models.assembler import MessageAssembler
-from toolwright.models.base import ModelError, Retry
+from toolwright.models.base import ModelError
 from toolwright.protocol import frames
 from toolwright.runtime import notices
+from toolwright.runtime.answer import Answer
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.ending import Ending, failed
 from toolwright.runtime.server_prompts import PromptFailure
@@ -27,10 +26,6 @@ from toolwright.sessions import JournalError
 from toolwright.stamps import new_uuid
 from toolwright.tools.base import ToolOutput
 
-if TYPE_CHECKING:
-    from toolwright.models.registry import ResolvedModel
-
-FALLBACK_KINDS = frozenset({"overloaded", "model_not_found", "server_error", "rate_limit", "connection", "timeout"})
 CONTINUE = "Your answer was cut off by the output limit. Go on exactly where it ended."
 GO_ON = "A hook says that the work is not done yet. Go on."
 INTERRUPTED = "The person interrupted this turn."
@@ -60,10 +55,7 @@ class Turn:
         self._content = prompt.content
         self.scope = anyio.CancelScope()
         self.phase = "streaming"
-        self._assembler = MessageAssembler()
-        self._answer: list[dict[str, Any]] = []
-        self._message_id = ""
-        self._unreadable: dict[str, str] = {}
+        self._answer = Answer(conversation)
         self._pending: list[ToolCall] = []
         self._results: dict[str, dict[str, Any]] = {}
         self._contexts: list[str] = []
@@ -73,7 +65,6 @@ class Turn:
         self._rounds = 0
         self._continued = False
         self._stop_hook_active = False
-        self._text = ""
         self._stop_reason: str | None = None
         self._api_seconds = 0.0
         self._started = time.perf_counter()
@@ -164,8 +155,8 @@ class Turn:
             await self._ask()
         except ModelError as error:
             return await self._model_failed(error)
-        calls = self._close_answer()
-        over = self.conversation.limits.over_budget(self.conversation.ledger, self._answering_model)
+        calls = self._answer.close()
+        over = self.conversation.limits.over_budget(self.conversation.ledger, self._answer.model)
         if over is not None:
             await self._refuse(calls, NOT_RUN.format(reason="the budget of this session is used up."))
             return over
@@ -175,76 +166,14 @@ class Turn:
 
     async def _ask(self) -> None:
         self.phase = "streaming"
+        self._answer = Answer(self.conversation, text=self._answer.text)
         started = time.perf_counter()
         try:
-            await self._ask_first_able()
+            await self._answer.receive()
         finally:
             self._api_seconds += time.perf_counter() - started
         self.phase = "deciding"
-        self._stop_reason = self._assembler.stop_reason
-        self.conversation.ledger.add(self._answering_model, self._assembler.usage)
-
-    async def _ask_first_able(self) -> None:
-        """Ask the model in use; when it cannot serve at all, go on with the next one to fall back to."""
-        conversation = self.conversation
-        while True:
-            model = conversation.model
-            try:
-                return await self._stream(model)
-            except ModelError as error:
-                if len(conversation.models) == 1 or error.kind not in FALLBACK_KINDS or self._answer:
-                    raise
-                await conversation.fall_back()
-                await conversation.emit(notices.fallback(model.id, conversation.model.id, error, conversation.session_id))
-
-    @property
-    def _answering_model(self) -> str:
-        return self._assembler.model or self.conversation.model.id
-
-    async def _stream(self, model: ResolvedModel) -> None:
-        conversation, emit = self.conversation, self.conversation.emit
-        assembler = self._assembler = MessageAssembler()
-        async with aclosing(model.model.stream(conversation.request(model))) as events:
-            async for event in events:
-                if isinstance(event, Retry):
-                    await emit(notices.retry(event, conversation.session_id))
-                    continue
-                block = assembler.feed(event)
-                if block is not None:
-                    await self._give_out(block)
-                if conversation.partial_messages:
-                    await emit(frames.stream_event(event, session_id=conversation.session_id))
-
-    async def _give_out(self, block: dict[str, Any]) -> None:
-        """A finished block of the answer: into the journal, then to the user."""
-        conversation, assembler = self.conversation, self._assembler
-        if block["type"] == "text":
-            if not block["text"]:
-                return
-            self._text = block["text"]
-        elif block["type"] == "tool_use":
-            unreadable = assembler.invalid_inputs.pop(block.get("id"), None)
-            block["id"] = conversation.unique_id(block.get("id"), "toolu")
-            if unreadable is not None:
-                self._unreadable[block["id"]] = unreadable
-        if not self._answer:
-            self._message_id = conversation.unique_id(assembler.message_id, "msg")
-        self._answer.append(block)
-        model, usage, uuid = self._answering_model, dict(assembler.usage), new_uuid()
-        conversation.journal.assistant(block, message_id=self._message_id, model=model, usage=usage, uuid=uuid)
-        message = {"id": self._message_id, "model": model, "usage": usage}
-        await conversation.emit(frames.assistant(block, session_id=conversation.session_id, message=message, uuid=uuid))
-
-    def _close_answer(self) -> list[ToolCall]:
-        """Put the answer into the history and return its calls."""
-        blocks, self._answer = self._answer, []
-        if blocks:
-            self.conversation.add_assistant(blocks)
-        return [
-            ToolCall(block["id"], block["name"], block["input"], self._unreadable.pop(block["id"], None))
-            for block in blocks
-            if block["type"] == "tool_use"
-        ]
+        self._stop_reason = self._answer.stop_reason
 
     # tool calls
 
@@ -274,7 +203,7 @@ class Turn:
         if self._before_prompt:  # put off once more: the prompt has to wait with it
             conversation.contexts.append(prompt_text(self.prompt))
         told = {"id": call.id, "name": call.name, "input": call.input}
-        return Ending(terminal_reason="tool_deferred", text=self._text, deferred=told)
+        return Ending(terminal_reason="tool_deferred", text=self._answer.text, deferred=told)
 
     async def _batch_ends(self) -> Ending | None:
         """Hooks may look at all results together before the model does, add to them, or end the turn."""
@@ -375,16 +304,16 @@ class Turn:
         return await self._stop()
 
     async def _stop(self) -> Ending | None:
-        outcome = await self.conversation.hooks.model_stops(self._text, active=self._stop_hook_active)
+        outcome = await self.conversation.hooks.model_stops(self._answer.text, active=self._stop_hook_active)
         if outcome is not None and outcome.stop:
-            return Ending(terminal_reason="stop_hook_prevented", text=self._text)
+            return Ending(terminal_reason="stop_hook_prevented", text=self._answer.text)
         if outcome is not None and outcome.block:
             self._stop_hook_active = True
             await self._say(outcome.reason or GO_ON)
             return None
         if outcome is not None:
             self.conversation.contexts.extend(outcome.additional_context)
-        return Ending(text=self._text)
+        return Ending(text=self._answer.text)
 
     async def _say(self, text: str) -> None:
         """Put a text of the runtime's own into the conversation, as a user message."""
@@ -414,19 +343,13 @@ class Turn:
         await self._refuse(self._pending or ([call] if call else []), CUT_SHORT)
 
     async def _keep_partial_answer(self) -> None:
-        """What has come of an unfinished answer stays: its text in the history, its calls refused."""
-        if self.phase != "streaming":
-            return
-        for block in self._assembler.partial_blocks():
-            await self._give_out(block)
-        calls = self._close_answer()
-        if self._assembler.usage:
-            self.conversation.ledger.add(self._answering_model, self._assembler.usage)
-        self._pending = self._pending or calls
+        if self.phase == "streaming":
+            calls = await self._answer.break_off()
+            self._pending = self._pending or calls
 
     def _mend_history(self) -> None:
         """The journal refused what was about to be said: keep the history valid all the same, in memory."""
-        self._pending = self._pending or self._close_answer()
+        self._pending = self._pending or self._answer.close()
         text = NOT_RUN.format(reason="the transcript could not be written.")
         for call in self._pending:
             error = {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": True}
@@ -439,7 +362,7 @@ class Turn:
         await self._keep_partial_answer()
         await self._refuse(self._pending, NOT_RUN.format(reason="the model's answer broke off."))
         await conversation.emit(notices.api_error(error, conversation.session_id))
-        await conversation.hooks.model_fails(notices.error_name(error), str(error), last_text=self._text)
+        await conversation.hooks.model_fails(notices.error_name(error), str(error), last_text=self._answer.text)
         ending = Ending(terminal_reason="api_error", text=f"API error: {error}", is_error=True, api_error_status=error.status)
         if error.kind == "prompt_too_long":
             ending.terminal_reason = "prompt_too_long"
