@@ -69,7 +69,7 @@ async def test_initialize_agrees_on_a_version(wanted: str, spoken: str) -> None:
     )
     assert reply["result"] == {
         "protocolVersion": spoken,
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {"listChanged": True}},
         "serverInfo": {"name": "far", "version": "3.1"},
     }
 

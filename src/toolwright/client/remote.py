@@ -13,6 +13,7 @@ from functools import partial
 import anyio
 
 from toolwright.client.answers import HostAnswers
+from toolwright.client.changed_tools import ChangedTools
 from toolwright.client.initialize import HookTable, check_answer, initialize_request, initialize_seconds
 from toolwright.client.run_end import RunEnd
 from toolwright.client.streams import closed
@@ -37,7 +38,9 @@ class RemoteSession:
     """The remote implementation of the `Session` seam."""
 
     __slots__ = (
+        "_answers",
         "_asking",
+        "_changed",
         "_closed",
         "_closing",
         "_ended_by",
@@ -65,7 +68,9 @@ class RemoteSession:
         self._hooks = HookTable(host.hooks)
         self._extras = initialize or {}
         self._needs_input = bool(host.can_use_tool or self._hooks.rows or host.tool_servers)
-        self._peer = ControlPeer(self._write, HostAnswers(host, self._hooks).answer, new_id=client_ids())
+        self._answers = HostAnswers(host, self._hooks)
+        self._changed = ChangedTools(host.tool_servers, self._ask)
+        self._peer = ControlPeer(self._write, self._answer, new_id=client_ids())
         self._frames: Channel[Frame] = Channel(limit=100)
         self._run = RunEnd()
         self._reader: OwnedTask | None = None
@@ -97,6 +102,7 @@ class RemoteSession:
         return self._greeting
 
     async def send(self, frame: Frame) -> None:
+        await self._changed.tell()
         self._run.sent(frame)
         await self._write(frame)
 
@@ -163,6 +169,12 @@ class RemoteSession:
             self._asking -= 1
 
     # in
+
+    async def _answer(self, request: Frame) -> Frame:
+        answer = await self._answers.answer(request)
+        self._changed.listed(request)
+        await self._changed.tell()  # a tool may have changed others
+        return answer
 
     async def _read(self) -> None:
         failure: Exception | None = None

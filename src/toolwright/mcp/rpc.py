@@ -99,7 +99,7 @@ def _initialize(server: ToolServer, params: dict[str, Any]) -> dict[str, Any]:
         raise _Refused(INVALID_PARAMS, 'initialize needs "protocolVersion", a string')
     return {
         "protocolVersion": wanted if wanted in PROTOCOL_VERSIONS else PROTOCOL_VERSIONS[0],
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {"listChanged": True}},
         "serverInfo": {"name": server.name, "version": server.version},
     }
 

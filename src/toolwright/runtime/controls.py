@@ -87,6 +87,12 @@ async def mcp_set_servers(session: LocalSession, request: Frame) -> Frame:
     return {"added": added, "removed": removed, "errors": errors}
 
 
+async def mcp_message(session: LocalSession, request: Frame) -> Frame:
+    """What a server of the other side says by itself."""
+    await session.started.conversation.toolbox.told(str(request.get("server_name")), request.get("message"))
+    return {"mcp_response": {"jsonrpc": "2.0", "result": {}}}
+
+
 async def get_context_usage(session: LocalSession, request: Frame) -> Frame:
     return context_usage(session.started.conversation)
 
@@ -108,6 +114,7 @@ HANDLERS: dict[str, Handler] = {
     "mcp_reconnect": mcp_reconnect,
     "mcp_toggle": mcp_toggle,
     "mcp_set_servers": mcp_set_servers,
+    "mcp_message": mcp_message,
     "get_context_usage": get_context_usage,
     "stop_task": stop_task,
 }

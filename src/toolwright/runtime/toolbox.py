@@ -7,6 +7,7 @@ waits a moment for them before the first turn, and whatever comes later is there
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -144,6 +145,15 @@ class Toolbox:
         if connection.is_configured and connection.external is not None:
             await (connection.external.revive() if enabled else connection.external.aclose())
         self._refresh()
+
+    async def told(self, name: str, message: Any) -> None:
+        """A server behind the wire says something by itself: if that its tools changed, they are listed again."""
+        connection = self._connection(name)
+        method = message.get("method") if isinstance(message, dict) else None
+        if method == "notifications/tools/list_changed" and isinstance(connection.server, RpcToolServer):
+            with suppress(ToolServerError):  # then what was listed before stands
+                self._take(name, await connection.server.list_tools())
+            self._refresh()
 
     async def set_servers(self, servers: Mapping[str, ExternalServer]) -> tuple[list[str], list[str]]:
         """Have exactly these servers beside those of this process and of settings; the names that came and that went."""
