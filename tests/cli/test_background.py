@@ -30,6 +30,13 @@ def program(folder: Path, *arguments: str) -> tuple[list[str], dict[str, str], s
     return line, {**os.environ, "CLAUDE_CONFIG_DIR": str(folder / "config")}, marker
 
 
+def wait_until_running(marker: str) -> None:
+    deadline = time.monotonic() + 30
+    while not running(f"sleep {marker}"):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def wait_until_gone(marker: str) -> None:
     deadline = time.monotonic() + 30
     while running(f"sleep {marker}") and time.monotonic() < deadline:
@@ -56,7 +63,7 @@ def test_they_end_with_a_command_that_is_killed(tmp_path: Path, number: signal.S
             process.stdin.flush()
             seen = next(frame for frame in map(json.loads, process.stdout) if frame["type"] == "result")
             assert seen["result"] == "started it"
-            assert running(f"sleep {marker}")
+            wait_until_running(marker)
             process.send_signal(number)
             process.wait(60)
         finally:

@@ -39,6 +39,8 @@ MOST_BYTES_IN_ALL = 4 << 30
 _GRACE = 0.1
 """Seconds for what a finished command left behind to finish its sentence."""
 _TICK = 0.01
+_REST = 0.25
+"""Seconds without a command after which the guardian goes."""
 _TAIL = 1 << 16
 """How much of the end of the output is looked at for the reason of a failure."""
 _PIPE_HOLDS = 1 << 16
@@ -122,7 +124,17 @@ class BackgroundShell:
 class BackgroundShells:
     """The background commands of one session, in the order they were started."""
 
-    __slots__ = ("_all", "_follower", "_most_bytes", "_open_log", "_session", "_written", "on_change")
+    __slots__ = (
+        "_all",
+        "_follower",
+        "_idle_since",
+        "_most_bytes",
+        "_open_log",
+        "_resting",
+        "_session",
+        "_written",
+        "on_change",
+    )
 
     def __init__(self, session: Mark, open_log: Callable[[], tuple[int, str]], *, most_bytes: int = MOST_BYTES) -> None:
         self._session = session
@@ -130,6 +142,8 @@ class BackgroundShells:
         self._open_log = open_log
         self._all: dict[str, BackgroundShell] = {}
         self._follower: _Follower | None = None
+        self._resting: OwnedTask | None = None
+        self._idle_since = 0.0
         self._written = 0
         self.on_change: Callable[[BackgroundShell], None] | None = None
         """Told of each shell that has started or ended."""
@@ -192,6 +206,9 @@ class BackgroundShells:
         await end_tree(self._session)
         for shell in shells:
             self._let_go(shell)
+        if self._resting is not None:
+            self._resting.cancel()
+        guardian.release(self._session.session)
 
     def _let_go(self, shell: BackgroundShell) -> None:
         if self._follower is not None:
@@ -235,9 +252,21 @@ class BackgroundShells:
         self._tell(shell)
 
     def _rest_if_idle(self) -> None:
-        if not self.running:
-            self._follower = None
-            guardian.release(self._session.session)
+        if self.running:
+            return
+        self._follower, self._idle_since = None, anyio.current_time()
+        if self._resting is None:
+            self._resting = spawn(self._rest, name="toolwright rests")
+
+    async def _rest(self) -> None:
+        """The guardian goes soon, but not at once: who starts one command after the other needs it for all of them."""
+        try:
+            while self._idle_since + _REST > anyio.current_time():  # noqa: ASYNC110 — it is time that is waited for
+                await anyio.sleep_until(self._idle_since + _REST)
+        finally:
+            self._resting = None
+            if not self.running:
+                guardian.release(self._session.session)
 
     def _tell(self, shell: BackgroundShell) -> None:
         if self.on_change is not None:
@@ -250,7 +279,7 @@ def _explained(shell: BackgroundShell) -> list[str]:
     if code is None or shell.stopping:
         return []
     with suppress(OSError, FileChanged):
-        tail = shell.log.tail(_TAIL)
+        tail = shell.log.tail(_TAIL) if code else ""  # of a success nothing is asked
         limit = None if around.bounds is None else around.bounds.explain(code, tail)
         return [*([] if limit is None else [limit]), *around.notices(shell.command, code, tail)]
     return []

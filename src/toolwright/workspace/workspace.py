@@ -398,9 +398,8 @@ class Workspace:
 
         account = self._child_account()
         if account is None or account.uid == os.geteuid():
-            private = PrivateFolder(self._scratch.make_folder("sandbox"))
+            private = PrivateFolder(self._in_scratch(lambda: self._scratch.make_folder("sandbox")))
             private.set_up()
-            self._let_scratch_in()
             return private
         if self._foreign is None:
             self._foreign = PrivateFolder.for_another((account.uid, account.gid))
@@ -492,13 +491,14 @@ class Workspace:
         return path
 
     def _open_private(self, kind: str, ending: str = ".txt") -> tuple[int, str]:
-        opened = self._scratch.create_file(kind, ending)
-        self._let_scratch_in()
-        return opened
+        return self._in_scratch(lambda: self._scratch.create_file(kind, ending))
 
-    def _let_scratch_in(self) -> None:
-        if self._scratch.path not in self._boundary.roots:
+    def _in_scratch(self, make: Callable[[], T]) -> T:
+        before = self._scratch.path
+        made = make()
+        if self._scratch.path != before:  # it has just come to be, and is inside the boundary
             self._set_directories(self._added)
+        return made
 
     def _next_mark(self) -> Mark:
         self._calls = self._calls % _MOST_CALLS + 1
