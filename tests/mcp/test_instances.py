@@ -1,5 +1,6 @@
 """The `mcp` package on the other side: its server objects as instances, its servers as programs, in both eras."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from mcp.server.mcpserver import MCPServer
 from support_mcp import PATIENCE, around, eventually, server_for, text_of
 from support_runtime import play, results
 from support_runtime import text_of as result_text
+from toolwright import ClaudeAgentOptions, UserMessage, query
 from toolwright.mcp.external import ExternalServer
 from toolwright.mcp.rpc import ToolServerError
 from toolwright.mcp.server import tool_server_of
@@ -140,3 +142,19 @@ async def test_the_package_over_http(tmp_path: Path, addresses: dict[str, str], 
         assert server.introduction.protocol_version == version
         assert text_of(await server.call_tool("add", {"a": 1, "b": 2})) == "3"
         assert (await server.call_tool("fail", {}))["isError"] is True
+
+
+async def test_a_program_behind_the_wire_uses_a_server_object_of_the_host(tmp_path: Path) -> None:
+    steps = [{"tool": "mcp__calc__add", "input": {"a": 20, "b": 22}}, {"text": "done"}]
+    (tmp_path / "script.json").write_text(json.dumps({"steps": steps}))
+    options = ClaudeAgentOptions(
+        model=f"scripted:{tmp_path / 'script.json'}",
+        mcp_servers={"calc": {"type": "sdk", "name": "calc", "instance": friendly()}},
+        allowed_tools=["mcp__calc__*"],
+        cli_path=Path(sys.executable).with_name("toolwright"),
+        env={"CLAUDE_CONFIG_DIR": str(tmp_path / "config")},
+        cwd=tmp_path,
+    )
+    heard = [message async for message in query(prompt="go", options=options)]
+    (answer,) = [message.tool_use_result for message in heard if isinstance(message, UserMessage)]
+    assert "42" in str(answer)
