@@ -369,3 +369,54 @@ def test_a_word_that_is_no_command_is_not_taken_for_one(command: str) -> None:
 )
 def test_what_env_and_trap_would_run_is_seen_or_asked_about(command: str) -> None:
     assert verdict(command, deny=["Bash(rm:*)"], allow=["Bash"]) == ("ask" if "$" in command else "deny")
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "expected"),
+    [
+        ("Bash(npm run *)", "npm run", "allow"),
+        ("Bash(npm run *)", "npm run a b", "allow"),
+        ("Bash(npm run *)", "npm runx", "ask"),
+        ("Bash(npm run:*)", "npm run", "allow"),
+        ("Bash(* install)", "npm install", "allow"),
+        ("Bash(* install)", "$X install", "ask"),
+        ("Bash(* install)", "n?m install", "ask"),
+        ("Bash(~/bin/deploy:*)", "~/bin/deploy x", "ask"),
+        ("Bash(npm:*)", "NODE_ENV=$X npm x", "ask"),
+        ("Bash(npm:*)", "NODE_ENV= npm x", "allow"),
+        ("Bash(npm:*)", "EVIL=1 npm x", "ask"),
+        ('Bash(npm x "a b")', 'npm x  "a b"', "allow"),
+        ("Bash(npm x 'a b')", 'npm x "a b"', "allow"),
+        ('Bash(npm x "a b")', "npm x 'a b'", "ask"),
+        ('Bash(npm x "a b")', 'timeout 5 npm x "a b"', "ask"),
+        ("Bash(timeout 5 npm:*)", "timeout 5 npm x", "allow"),
+        ("Bash(timeout 5 npm x)", "timeout 5 npm x", "allow"),
+        ("Bash(timeout 5 npm x)", "timeout 5 npm y", "ask"),
+    ],
+)
+def test_an_allow_rule_reaches_as_far_as_it_reads(rule: str, command: str, expected: str) -> None:
+    assert verdict(command, allow=[rule]) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "expected"),
+    [
+        ("Bash(npm run *)", "npm run", "deny"),
+        ("Bash(rm -rf:*)", "/bin/rm -rf x", "deny"),
+        ("Bash(rm -rf:*)", "/bin/rm x", "allow"),
+        ("Bash(timeout:*)", "timeout 5 npm x", "deny"),
+        ("Bash(timeout 5 npm:*)", "timeout 5 npm x", "deny"),
+        ("Bash(/bin/timeout 5 npm x)", "/bin/timeout 5 npm x", "deny"),
+        ("Bash(timeout 5 npm x)", "/bin/timeout 5 npm x", "deny"),
+        ('Bash(npm "$X")', 'ls; npm  "$X"', "deny"),
+        ("Bash(npm 'a b')", 'ls; npm "a b"', "deny"),
+        ("Bash(rm x:*)", "rm $X", "ask"),
+        ("Bash(rm x:*)", "rm y$X", "allow"),
+        ("Bash(rm x y:*)", "rm x $X", "ask"),
+        ("Bash(rm *x)", "rm y$X", "ask"),
+        ("Bash(rm)", "rm $X", "ask"),
+        ("Bash(rm x)", "rm x $X", "ask"),
+    ],
+)
+def test_a_forbidding_rule_reaches_no_less_far_than_it_reads(rule: str, command: str, expected: str) -> None:
+    assert verdict(command, deny=[rule], allow=["Bash"]) == expected

@@ -58,6 +58,86 @@ def test_a_program_that_lies_in_the_working_folders_is_not_the_one_of_that_name(
     assert (decision.behavior, decision.blocked_path) == (expected, "/work/app/.venv/bin/cat" if expected == "ask" else None)
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("cat sub/../a", "allow"),
+        ("cat sub//..//../x", "ask"),
+        ("cat ./sub/./../../x", "ask"),
+        ("cat /work//app/a", "allow"),
+        ("cat /work/./app/a", "allow"),
+        ("cat /work/app/../x", "ask"),
+        ("cat /../work/app/a", "allow"),
+        ("cd $X && cat a", "ask"),
+        ("cd $X && cd sub && cat a", "ask"),
+        ("cd sub && cd .. && cat a", "allow"),
+        ("cd sub && cd ../.. && cat x", "ask"),
+        ("cat 'a\nb'", "ask"),
+        ("cat ~", "ask"),
+        ("cat ~/x", "ask"),
+        ("cat ~bob/x", "ask"),
+        ("cat '~/x'", "allow"),
+        ("cd ~/.. && cat a", "ask"),
+    ],
+)
+def test_where_a_path_lies_is_reckoned_as_the_shell_does(command: str, expected: str) -> None:
+    assert decided(command).behavior == expected
+
+
+def test_without_a_home_a_tilde_is_not_known() -> None:
+    assert decided("cat ~/x", Place("/work/app", (), None, KNOWN_FILES)).behavior == "ask"
+    assert decided("cat ~/x", Place("/home/ada", (), "/home/ada", KNOWN_FILES)).behavior == "allow"
+
+
+@pytest.mark.parametrize(
+    ("matched", "command", "expected"),
+    [
+        (("/work/app/-x",), "cat *", "ask"),
+        (("/work/app/-x",), "cat ./*", "allow"),
+        (("/work/app/a-x",), "cat *", "allow"),
+        ((), "cat *.none", "allow"),
+        (None, "cat *", "ask"),
+        (("/work/x",), "cat ../*", "ask"),
+    ],
+)
+def test_a_pattern_is_what_it_matches(matched: tuple[str, ...] | None, command: str, expected: str) -> None:
+    class Matching(KnownFiles):
+        def matching(self, pattern: str) -> tuple[str, ...] | None:
+            assert pattern.startswith("/work/")
+            return matched
+
+    assert decided(command, Place(PLACE.cwd, (), PLACE.home, Matching())).behavior == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"), [("cd link && cat a", "ask"), ("cd link && cat ../a", "ask"), ("cd link/sub && cat a", "ask")]
+)
+def test_both_ends_of_a_link_count_for_what_follows_a_cd(command: str, expected: str) -> None:
+    class Linked(KnownFiles):
+        def spellings(self, path: str) -> tuple[str, ...]:
+            real = path.replace("/work/app/link", "/etc")
+            return (real,) if real == path else (real, path)
+
+    assert decided(command, Place(PLACE.cwd, (), PLACE.home, Linked())).behavior == expected
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["..", "../..", "/srv/x", "/srv/x/", "/srv", "/", "~", "/home/ada", "/home", "/srv/x/app/", ".*", "{*,.*}", "/.*", "../*"],
+)
+def test_no_folder_above_the_working_ones_is_removed_unseen(target: str) -> None:
+    place = Place("/srv/x/app", (), "/home/ada", KNOWN_FILES)
+    decision = decide(bash(f"rm -rf {target}"), rules=RuleSet(), mode="bypassPermissions", place=place)
+    assert decision.behavior == "ask"
+
+
+@pytest.mark.parametrize("target", ["/srv/y/app", "../app2", "/srv/x/ap", "sub", "/home/bob/x", "sub/*", "/srv/y/.*", "*.pyc"])
+def test_other_removals_are_not_a_matter_of_their_own(target: str) -> None:
+    place = Place("/srv/x/app", (), "/home/ada", KNOWN_FILES)
+    decision = decide(bash(f"rm -rf {target}"), rules=RuleSet(), mode="bypassPermissions", place=place)
+    assert decision.behavior == "allow"
+
+
 def test_a_link_that_leads_outside_is_asked_about() -> None:
     class Linked(KnownFiles):
         def spellings(self, path: str) -> tuple[str, ...]:

@@ -33,6 +33,46 @@ def test_reading_elsewhere_asks(path: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "path", ["/work/app/.env", "//work/app/.env", "/work//app/./.env", "/work/app/x/../.env", "/work/app/.env/"]
+)
+def test_however_a_path_is_spelled_its_rule_holds(path: str) -> None:
+    assert judge(read(path), deny=["Read(.env)"]).behavior == "deny"
+    assert judge(bash(f"cat {path}"), deny=["Read(.env)"]).behavior == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd $X && cat /work/app/.env",
+        "cd $X && cat ~/.env",
+        "cd $X; cp /work/app/.env x",
+        "tool --file=.env",
+        "tool @.env",
+        "git show HEAD:.env",
+        "tool a:b:.env",
+        "docker run -v .env:/mnt image",
+        "docker run -v=.env:/mnt image",
+        "tool --a=b=.env",
+        "tool < .env",
+        "tool <> .env",
+        "tool > .env",
+    ],
+)
+def test_a_rule_that_hides_a_path_finds_it_in_every_corner_of_a_command(command: str) -> None:
+    assert judge(bash(command), deny=["Read(.env)"], allow=["Bash"]).behavior == "deny"
+
+
+def test_in_the_root_everything_is_inside() -> None:
+    assert Place("/").root_of("/etc/passwd") == "/"
+    assert judge(read("/etc/passwd"), place=Place("/")).behavior == "allow"
+
+
+def test_nothing_is_assumed_of_a_machine_that_is_not_known() -> None:
+    assert judge(bash("git status")).behavior == "ask"
+    assert judge(bash("cat *")).behavior == "ask"
+
+
+@pytest.mark.parametrize(
     "call", [write("/work/app/a"), bash("npm test"), mcp("mcp__calc__add"), Call("WebFetch", read_only=True)]
 )
 def test_what_no_rule_and_no_mode_allows_is_asked(call: Call) -> None:

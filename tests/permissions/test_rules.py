@@ -85,6 +85,20 @@ def test_rules_for_agents_name_the_agent() -> None:
     assert verdict(Call("Agent", {}), allow=["Agent(Explore)"]) == "ask"
 
 
+FETCHED = "huggingface.co github.com raw.githubusercontent.com docs.anthropic.com localhost".split()  # noqa: SIM905 — a word list
+
+
+@pytest.mark.parametrize("host", FETCHED)
+def test_no_host_is_allowed_that_no_rule_names(host: str) -> None:
+    """A path or query can carry anything out: `https://huggingface.co/?stolen=…`."""
+    fetch = Call("WebFetch", {"url": f"https://{host}/a?b={'c' * 4000}"}, hosts=(host,), read_only=True)
+    assert {judge(fetch, mode).behavior for mode in ("default", "acceptEdits", "plan", "auto")} == {"ask"}
+    assert judge(fetch, "dontAsk").behavior == "deny"
+    assert verdict(fetch, allow=[f"WebFetch(domain:{host})"]) == "allow"
+    with pytest.raises(OptionsError, match="domain"):
+        RuleSet.parse(allow=[f"WebFetch(domain:{host}/docs)"])
+
+
 @pytest.mark.parametrize(
     ("rule", "host", "expected"),
     [

@@ -19,4 +19,4 @@ def hides_something(text: str) -> bool:
 
 def made_visible(text: str) -> str:
     """`text` with each such character as an escape."""
-    return _FOUND.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), text)
+    return _FOUND.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

@@ -5,8 +5,10 @@ Asks `Files` what it must know of the machine. Knows no rule.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from posixpath import basename, join
+from itertools import islice
+from posixpath import basename, dirname, join
 
 from .calls import Place, normal_path
 from .lines import Part
@@ -14,13 +16,14 @@ from .words import UNKNOWN, Word
 
 DEVICES = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/zero"))
 NO_PATHS: tuple[str, ...] = ()
+MOST_MARKS = 8
+_MARK = re.compile("[=@:]")
 
 
 class Paths:
     """The words of one call's commands as absolute paths. `start` is the folder the command line starts in."""
 
     def __init__(self, start: str, place: Place) -> None:
-        self._start = start
         self._place = place
         self._folders: dict[tuple[Word, ...], tuple[str, ...] | None] = {(): (start,)}
 
@@ -87,24 +90,26 @@ class Paths:
         return self._plain(text, folder)
 
     def _plain(self, text: str, folder: str) -> str | None:
-        path = folder
-        for piece in text.split("/") if not text.startswith("/") else ("", *text.split("/")):
-            if piece == "" and path == folder and text.startswith("/"):
-                path = "/"
-            elif piece == "..":
-                real = self._place.files.spellings(path)[0]
-                path = normal_path(join(real, "..")) or "/"
+        path = "/" if text.startswith("/") else folder
+        for piece in text.split("/"):
+            if piece == "..":
+                path = dirname(self._place.files.spellings(path)[0])
             elif piece not in ("", "."):
                 path = join(path, piece)
         return normal_path(path)
 
 
 def candidates(words: Iterable[Word]) -> Iterator[Word]:
-    """The words, and pieces of them, that a program not known may take for paths: `x`, `--file=x`, `@x`, `HEAD:x`."""
+    """The words, and pieces of them, that a program not known may take for paths: `x`, `--file=x`, `@x`, `HEAD:x`, `x:/mnt`."""
     for word in words:
         if UNKNOWN not in word.text:
             yield word
-            for mark in ("=", "@", ":"):
-                _, found, rest = word.text.partition(mark)
-                if found and rest:
-                    yield Word(rest)
+            yield from (Word(piece) for piece in _pieces(word.text) if piece)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Between two marks, and from a mark to the end."""
+    before = 0
+    for mark in islice(_MARK.finditer(text), MOST_MARKS):
+        yield from (text[before : mark.start()], text[mark.end() :])
+        before = mark.end()

@@ -57,7 +57,7 @@ def content_covers(content: str, text: str) -> bool:
 
 def allows(content: str, part: Part, effect: Effect) -> bool:
     """Whether an allow rule's content covers the simple command `part`, whose effect is known."""
-    if not part.words or UNKNOWN in part.words[0].text or part.words[0].glob:
+    if not part.words[0].known:
         return False
     if not all(assignment.name in SAFE_VARIABLES and _is_known(assignment.value) for assignment in part.assignments):
         return False
@@ -149,7 +149,7 @@ def forbidding(rules: CommandRules, line: CommandLine) -> tuple[Rule | None, Rul
         return rules.exact[line.text], None
     if line.unparsed is not None:
         return _forbidding_text(rules, line.text)
-    doubt = next((rule for _, rule in rules.all()), None) if line.opaque else None
+    doubt = next(rule for _, rule in rules.all()) if line.opaque else None
     for part in line.parts:
         matched, unclear = _forbidding_part(rules, part)
         if matched:
@@ -200,7 +200,7 @@ def _all_forms(part: Part) -> tuple[str, ...]:
     rows = [part.words, (*part.wrapped, *part.words)] if part.wrapped else [part.words]
     if part.name == "git":
         rows.append(git_commands.without_globals(part.words))
-    rows += [(Word(part.name), *words[1:]) for words in rows if words and words[0].known and "/" in words[0].text]
+    rows += [(Word(words[0].text.rpartition("/")[2]), *words[1:]) for words in rows if words and words[0].known]
     texts = dict.fromkeys(text for words in rows for text in (joined(words), unquoted(words)))
     return tuple(texts | {" ".join(part.source.split()): None} if part.source else texts)
 

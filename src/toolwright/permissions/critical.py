@@ -23,10 +23,8 @@ def critical_removal(line: CommandLine, paths: Paths, place: Place) -> str | Non
 
 
 def _critical_target(part: Part, paths: Paths, place: Place) -> str | None:
-    recursive = any(word.text.startswith("-") and ("r" in word.text.lower()) for word in part.words[1:])
+    recursive = any(word.text.startswith("-") and "r" in word.text.lower() for word in part.words[1:])
     for word in part.words[1:]:
-        if word.text.startswith("-"):
-            continue
         if _is_open(word, recursive) or _is_critical(word, part, paths, place):
             return visible(word.text)
     return None
@@ -38,27 +36,17 @@ def _is_open(word: Word, recursive: bool) -> bool:
 
 
 def _is_critical(word: Word, part: Part, paths: Paths, place: Place) -> bool:
-    text = word.text
-    everything_in = text.rpartition("/")[2] in ("*", ".*", "{*,.*}") and word.glob
-    if everything_in:
-        text = text.rpartition("/")[0] or ("/" if text.startswith("/") else ".")
-    if UNKNOWN in text:
-        return False
+    folder, slash, last = word.text.rpartition("/")
+    everything_in = last in ("*", ".*") and word.glob
+    text = (folder or slash or ".") if everything_in else word.text
     found = paths.of(Word(text, tilde=word.tilde), part)
-    return found is not None and any(_matters(path, place, everything_in=everything_in) for path in found)
+    return found is not None and any(_matters(path, place) for path in found)
 
 
-def _matters(path: str, place: Place, *, everything_in: bool) -> bool:
-    if path.count("/") == 1 and not everything_in:
-        return True
-    return (
-        path == "/" or path == place.home or any(_is_or_holds(path, folder) for folder in _kept(place)) or path.count("/") == 1
-    )
+def _matters(path: str, place: Place) -> bool:
+    """Whether it is the root, directly below it, or one of the folders to keep or above one."""
+    return path.count("/") == 1 or any(f"{folder}/".startswith(f"{path}/") for folder in _kept(place))
 
 
 def _kept(place: Place) -> Iterable[str]:
     return (place.cwd, *place.roots, *((place.home,) if place.home else ()))
-
-
-def _is_or_holds(path: str, folder: str) -> bool:
-    return folder == path or folder.startswith(path.rstrip("/") + "/")
