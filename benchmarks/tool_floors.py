@@ -28,6 +28,15 @@ def replace_durably(file: Path, old: str, new: str) -> None:
     os.rename(beside, file)
 
 
+def replace_and_sync_folder(file: Path, old: str, new: str) -> None:
+    replace_durably(file, old, new)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def run(argv: Sequence[str], folder: Path) -> bytes:
     return subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True).stdout
 

@@ -17,8 +17,8 @@ def source_lines(count: int, *, seed: int = 0) -> str:
     return "".join(f"    {' '.join(choose.choices(_WORDS, k=choose.randint(2, 9)))}\n" for _ in range(count))
 
 
-def numbered_file(path: Path) -> Path:
-    path.write_text("".join(f"line {number} of a file like many others\n" for number in range(LINES)))
+def numbered_file(path: Path, words: str = "many others") -> Path:
+    path.write_text("".join(f"line {number} of a file like {words}\n" for number in range(LINES)))
     return path
 
 

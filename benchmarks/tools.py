@@ -19,6 +19,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
@@ -168,32 +169,48 @@ def memory(field: str) -> float:
 
 
 async def read_row(folder: Path, repeats: int) -> Row:
-    file = samples.numbered_file(folder / "numbered.txt")
+    files = [samples.numbered_file(folder / f"numbered{number}.txt", f"number {number}") for number in range(8)]
+    bare, pages = cycle(files), cycle((file, limit) for limit in (samples.LINES, samples.LINES - 1) for file in files)
     async with pipeline(folder) as call:
 
         async def ours() -> None:
-            await call("Read", file_path=str(file), limit=samples.LINES - 1 + len(seen) % 2)  # never the same page twice
-            seen.append(1)
+            file, limit = next(pages)  # never the page that was shown last: it would not be shown again
+            await call("Read", file_path=str(file), limit=limit)
 
-        seen: list[int] = []
-        return await times("Read, 2,000 lines", 3, lambda: floors.read_and_number(file), ours, repeats=repeats)
+        return await times("Read, 2,000 lines", 3, lambda: floors.read_and_number(next(bare)), ours, repeats=repeats)
 
 
-async def edit_row(folder: Path, repeats: int) -> Row:
+async def edit_rows(folder: Path, repeats: int) -> list[Row]:
+    """Beside the floor as it is promised, and beside one that syncs the folder as well, as the tool does."""
+    return [
+        await edit_row(folder, "Edit of 2,000 lines, durable", 2, floors.replace_durably, repeats=repeats),
+        await edit_row(folder, "  beside one that syncs the folder", 2, floors.replace_and_sync_folder, repeats=repeats),
+    ]
+
+
+async def edit_row(folder: Path, name: str, most: float, floor: Callable[[Path, str, str], None], *, repeats: int) -> Row:
     bare_file, file = samples.numbered_file(folder / "bare.txt"), samples.numbered_file(folder / "edited.txt")
-    words = ["line 1000 of", "line one thousand of"]
+    bare_words, words = successive("line 1000 of"), successive("line 1000 of")
 
     def bare() -> None:
-        floors.replace_durably(bare_file, *words)
+        floor(bare_file, *next(bare_words))
 
     async with pipeline(folder) as call:
 
         async def ours() -> None:
-            await call("Edit", file_path=str(file), old_string=words[0], new_string=words[1])
-            words.reverse()
+            old, new = next(words)
+            await call("Edit", file_path=str(file), old_string=old, new_string=new)
 
         await call("Read", file_path=str(file))
-        return await times("Edit of 2,000 lines, durable", 2, bare, ours, repeats=repeats)
+        return await times(name, most, bare, ours, repeats=repeats)
+
+
+def successive(text: str) -> Iterator[tuple[str, str]]:
+    """What to replace by what, so that a file never again has a content it had before."""
+    for number in count():
+        new = f"line 1000, version {number} of"
+        yield text, new
+        text = new
 
 
 async def grep_rows(tree: Path, files: int, repeats: int) -> list[Row]:
@@ -295,7 +312,8 @@ async def measure(folder: Path, options: argparse.Namespace) -> AsyncIterator[Ro
     work = folder / "work"
     work.mkdir()
     yield await read_row(work, many)
-    yield await edit_row(work, some)
+    for row in await edit_rows(work, some):
+        yield row
     files = 2_000 if options.quick else 6_500
     tree = samples.source_tree(folder / "sources", files)
     for row in await grep_rows(tree, files, some):

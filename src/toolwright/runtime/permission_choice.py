@@ -29,7 +29,7 @@ BYPASS_FLAG = "allow-dangerously-skip-permissions"
 class SessionBounds:
     """What answers may change in a session, and within which bounds. Implements `Bounds`."""
 
-    __slots__ = ("_ground", "_hooks", "_options", "_tell_mode", "_workspace", "first_mode")
+    __slots__ = ("_ground", "_hooks", "_options", "_place", "_tell_mode", "_workspace", "first_mode")
 
     def __init__(
         self,
@@ -45,10 +45,14 @@ class SessionBounds:
         self._workspace = workspace
         self._hooks = hooks
         self._tell_mode = tell_mode
+        self._place: Place | None = None
         self.first_mode = starting_mode(options, ground)
 
     def place(self) -> Place:
-        return place_of(self._ground, self._workspace)
+        """Asked for twice with each call; only folders that are added or removed change it."""
+        if self._place is None or self._place.roots is not self._workspace.roots:
+            self._place = place_of(self._ground, self._workspace)
+        return self._place
 
     def add_directory(self, directory: str) -> None:
         self._workspace.add_directory(directory)

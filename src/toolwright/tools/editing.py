@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from toolwright.tools.base import ToolFailure
 from toolwright.tools.closest import explain_missing
-from toolwright.tools.matching import Span, find_spans, line_of, replace_spans
+from toolwright.tools.matching import Span, find_spans, line_above, line_below, line_of, replace_spans
 from toolwright.tools.missing import missing_file
-from toolwright.tools.patches import structured_patch
-from toolwright.tools.write import shown_text
+from toolwright.tools.patches import CONTEXT, structured_patch
+from toolwright.tools.write import LARGEST_SHOWN, shown_text
 from toolwright.workspace import Content, Knowledge, NotRegularFile, Replaced
 from toolwright.workspace.text import UTF8, TextFormat, detect_format
 
@@ -65,11 +65,6 @@ class Edited:
     replaced: Replaced
     made: tuple[Made, ...]
     notices: tuple[str, ...]
-
-    @property
-    def untouched(self) -> tuple[int, int]:
-        """So many bytes at the beginning and at the end of the file were left alone."""
-        return min(made.before for made in self.made), min(made.after for made in self.made)
 
 
 async def edit_file(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> Edited:
@@ -200,11 +195,26 @@ def _cannot_store(error: UnicodeEncodeError, format_: TextFormat) -> str:
 def shown_change(edited: Edited) -> dict[str, Any]:
     """The fields of a structured result that tell what an edit did to its file."""
     before, after = edited.replaced.before, edited.replaced.after
-    original, new = shown_text(before), shown_text(after)
-    plain = before is not None and before.data.isascii() and b"\r" not in before.data  # a byte there is a character here
-    same = edited.untouched if plain else (0, 0)
-    return {
-        "originalFile": original,
-        "structuredPatch": [] if new is None else structured_patch(original or "", new, same=same),
-        "userModified": False,
-    }
+    original = shown_text(before)
+    if original and _is_plain(before) and _is_plain(after):
+        patch = _patch_around(edited.made, before.data, after.data)
+    else:
+        new = shown_text(after)
+        patch = [] if new is None else structured_patch(original or "", new)
+    return {"originalFile": original, "structuredPatch": patch, "userModified": False}
+
+
+def _is_plain(content: Content | None) -> TypeGuard[Content]:
+    """Whether lines of it can be decoded by themselves, and are shown as they are."""
+    if content is None or len(content.data) > LARGEST_SHOWN or b"\r" in content.data:
+        return False
+    return detect_format(content.data) == UTF8
+
+
+def _patch_around(made: Sequence[Made], before: bytes, after: bytes) -> list[dict[str, Any]]:
+    """The patch, made of the lines around the places that were replaced: what lies before and behind was left alone."""
+    first = min(made, key=lambda one: one.before)
+    start = line_above(before, first.before, CONTEXT)
+    behind = len(before) - line_below(before, len(before) - min(one.after for one in made), CONTEXT)
+    old, new = (UTF8.decode(data[start : len(data) - behind]) for data in (before, after))
+    return structured_patch(old, new, above=first.lines[0] - 1 - before.count(b"\n", start, first.before))

@@ -50,6 +50,24 @@ def line_of(data: bytes, offset: int, format_: TextFormat) -> int:
     return format_.decode(data[:offset]).count("\n") + 1
 
 
+def line_above(data: bytes, offset: int, count: int) -> int:
+    """Where the line begins that stands `count` above the one that byte belongs to, or the first."""
+    for _ in range(count + 1):
+        offset = data.rfind(b"\n", 0, offset)
+        if offset < 0:
+            return 0
+    return offset + 1
+
+
+def line_below(data: bytes, offset: int, count: int) -> int:
+    """Where the line ends, its line feed included, that stands `count` below the one that byte belongs to, or the last."""
+    for _ in range(count + 1):
+        offset = data.find(b"\n", offset) + 1
+        if not offset:
+            return len(data)
+    return offset
+
+
 def _finder(data: bytes, text: str, format_: TextFormat) -> Callable[[int], Span | None]:
     """A function: a position → the next occurrence from there on."""
     if "\n" in text and _has_crlf(data, format_):

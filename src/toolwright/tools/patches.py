@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 CONTEXT = 3
-_FIRST_STEP = 64
 _MOST_COMPARED = 1500
 """Above so many changed lines a line-by-line comparison takes longer than it helps: one hunk says it all."""
 
 
-def structured_patch(old: str, new: str, *, same: tuple[int, int] = (0, 0)) -> list[dict[str, Any]]:
+def structured_patch(old: str, new: str, *, above: int = 0) -> list[dict[str, Any]]:
     """Hunks with three lines of context. The common beginning and end are passed over first: edits are small.
 
-    `same`: so many characters at the beginning and at the end are known to be the same.
+    `above`: both stand behind so many lines of the texts they are taken from.
     """
-    start = _common_start(old, new, same[0])
-    end = _common_end(old, new, known=same[1], most=min(len(old), len(new)) - start)
+    start = _common_start(old, new)
+    end = _common_end(old, new, min(len(old), len(new)) - start)
     first = old.count("\n", 0, start)
     lead = _before(old, start)
     tail = _after(old, len(old) - end)
     before, after = _lines(old[start : len(old) - end]), _lines(new[start : len(new) - end])
     changes = _changes(before, after, len(lead))
-    offset = first - len(lead)
+    offset = above + first - len(lead)
     return [_hunk(lead + before + tail, lead + after, offset, group) for group in _groups(changes)]
 
 
@@ -32,36 +30,27 @@ def _lines(text: str) -> list[str]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def _common_start(old: str, new: str, known: int) -> int:
+def _common_start(old: str, new: str) -> int:
     """How many characters of whole lines both begin with."""
-    count = _reach(lambda low, high: old[low:high] == new[low:high], known, min(len(old), len(new)))
-    return count if count == len(old) == len(new) else old.rfind("\n", 0, count) + 1
-
-
-def _reach(same: Callable[[int, int], bool], low: int, high: int) -> int:
-    """The first place from `low` to `high` where two texts differ: looked for in steps that grow, then in ones that shrink."""
-    step = _FIRST_STEP
-    while low + step <= high and same(low, low + step):
-        low += step
-        step *= 2
-    high = min(high, low + step)
+    low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
-        if same(low, middle):
+        if old[low:middle] == new[low:middle]:
             low = middle
         else:
             high = middle - 1
-    return low
+    return low if low == len(old) == len(new) else old.rfind("\n", 0, low) + 1
 
 
-def _common_end(old: str, new: str, *, known: int, most: int) -> int:
+def _common_end(old: str, new: str, most: int) -> int:
     """How many characters of whole lines both end with, not more than `most`."""
-    old_end, new_end = len(old), len(new)
-
-    def same(low: int, high: int) -> bool:
-        return old[old_end - high : old_end - low] == new[new_end - high : new_end - low]
-
-    low = _reach(same, min(known, most), most)
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
+            low = middle
+        else:
+            high = middle - 1
     starts_line = all(low == len(text) or text[len(text) - low - 1] == "\n" for text in (old, new))
     if low == 0 or starts_line:
         return low

@@ -73,18 +73,17 @@ class Content:
 def opened(boundary: Boundary, path: str) -> Iterator[OpenFile]:
     """The regular file at an absolute path."""
     descriptor, place = boundary.open(path, _READ)
-    with _regular(descriptor, place) as file:
-        yield file
-
-
-@contextmanager
-def _regular(descriptor: int, place: Place) -> Iterator[OpenFile]:
     try:
-        status = os.fstat(descriptor)
-        _require_regular(status, place.path)
-        yield OpenFile(descriptor, place.path, status)
+        yield _regular(descriptor, place.path)
     finally:
         release(descriptor)
+
+
+def _regular(descriptor: int, path: str) -> OpenFile:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise NotRegularFile(path, kind_of(status.st_mode))
+    return OpenFile(descriptor, path, status)
 
 
 def kind_of(mode: int) -> str:
@@ -98,11 +97,6 @@ def list_names(boundary: Boundary, path: str) -> list[str]:
         return os.listdir(descriptor)
     finally:
         release(descriptor)
-
-
-def _require_regular(status: os.stat_result, path: str) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise NotRegularFile(path, kind_of(status.st_mode))
 
 
 def current(boundary: Boundary, place: Place, limit: int) -> Content | None:
@@ -159,8 +153,11 @@ class Parent:
         except OSError as error:
             error.filename = self._place.path
             raise _link_or(error) from None
-        with _regular(descriptor, self._place) as file:
+        try:
+            file = _regular(descriptor, self._place.path)
             return Content(file.path, file.read_all(limit), file.status)
+        finally:
+            release(descriptor)
 
     def made(self) -> int:
         """The folder, made if it is not there."""

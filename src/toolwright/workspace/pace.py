@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 QUICK = 0.005
 """Seconds for which an event loop may typically be held up: any thread may keep the interpreter from it for as long."""
-_UNKNOWN = 4 * QUICK
+_UNKNOWN = 2 * QUICK
 _WEIGHT = 0.25
-"""How much the last write counts: some six quick ones make a disk known as quick, and the more a slow one took, the longer it
+"""How much the last write counts: some four quick ones make a disk known as quick, and the more a slow one took, the longer it
 is not forgotten (after a second some twenty)."""
 
 
@@ -47,6 +47,9 @@ class Pace:
 _paces: dict[int, Pace] = {}
 
 
-def pace_of(path: str) -> Pace:
-    """The pace of the disk that a folder is on."""
-    return _paces.setdefault(os.stat(path).st_dev, Pace())
+def pace_of(folder: str) -> Pace:
+    """The pace of the disk that a folder is on; nothing is known of one that is gone."""
+    try:
+        return _paces.setdefault(os.stat(folder).st_dev, Pace())
+    except OSError:
+        return Pace()
