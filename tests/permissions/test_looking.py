@@ -138,6 +138,35 @@ def test_other_removals_are_not_a_matter_of_their_own(target: str) -> None:
     assert decision.behavior == "allow"
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("git mv a .mcp.json", "ask"),
+        ("git mv -f .mcp.json a", "ask"),
+        ("git rm --cached .mcp.json", "ask"),
+        ("git restore .mcp.json", "ask"),
+        ("git --no-pager restore .mcp.json", "ask"),
+        ("git checkout HEAD -- .mcp.json", "ask"),
+        ("git checkout -- a .mcp.json", "ask"),
+        ("git checkout -- a", "allow"),
+        ("git checkout .mcp.json", "ask"),
+        ("git checkout main", "allow"),
+        ("git add .mcp.json", "allow"),
+        ("git mv a b", "allow"),
+        ("git", "allow"),
+    ],
+)
+def test_git_writes_no_protected_file_that_it_names(command: str, expected: str) -> None:
+    rules = RuleSet.parse(allow=["Bash(git:*)"])
+    assert decide(bash(command), rules=rules, mode="default", place=WORKING).behavior == expected
+
+
+def test_a_rule_about_the_home_means_nothing_without_one() -> None:
+    place = Place(PLACE.cwd, (), None, KNOWN_FILES)
+    for rules in (RuleSet.parse(deny=["Read(~/a)"]), RuleSet.parse(allow=["Read(~/a)"])):
+        assert decide(bash("cat /home/ada/a"), rules=rules, mode="default", place=place).behavior == "ask"
+
+
 def test_a_link_that_leads_outside_is_asked_about() -> None:
     class Linked(KnownFiles):
         def spellings(self, path: str) -> tuple[str, ...]:

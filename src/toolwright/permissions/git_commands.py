@@ -203,11 +203,8 @@ def reaching(words: Sequence[Word]) -> Word | None:
 def touched_files(words: Sequence[Word]) -> tuple[str, list[Word]]:
     """The command, and the files of the work tree that it names and changes, as far as that can be seen."""
     command, *rest = without_globals(words)[1:] or (words[0],)
-    if command.plain == "checkout":
-        places = [place for place, word in enumerate(rest) if word.plain == "--"]
-        return command.text, rest[places[0] + 1 :] if places else []
     named = [word for word in rest if not word.text.startswith("-")]
-    return command.text, named if command.plain in ("mv", "rm", "restore") else []
+    return command.text, named if command.plain in ("mv", "rm", "restore", "checkout") else []
 
 
 _MESSAGES = frozenset(("-m", "-am", "--message", "--"))
