@@ -1,6 +1,7 @@
 """Tool servers that mean no good, in whole sessions: names, words, starts, changes behind a person's back."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from support_runtime import play, results, session_for, text_of, until_result, u
 from support_settings import Place
 from toolwright import create_sdk_mcp_server, tool
 from toolwright.models.scripted import Call, Say, ScriptedModel
+from toolwright.runtime.offering import question
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 from toolwright.types import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
@@ -133,3 +135,12 @@ async def test_a_project_cannot_give_its_servers_a_budget_for_the_model(tmp_path
     (abilities,) = results(frames)
     assert ("sampling" in json.loads(text_of(abilities))) is may_ask
     assert any("may not ask for the model" in line for line in place.lines) is not may_ask
+
+
+def test_what_is_not_shown_of_a_long_input_is_counted_and_has_a_digest() -> None:
+    texts = [question("Bash", {"command": "echo " + "x" * 5000 + end}, ToolPermissionContext()) for end in ("", "; rm -rf ~")]
+    digests = {text.rpartition("SHA-256 ")[2] for text in texts}
+    assert all(
+        re.search(r"\[10\d\d more characters are not shown; the whole has the SHA-256 [0-9a-f]{16}…\]", text) for text in texts
+    )
+    assert len(digests) == 2, "two inputs that begin alike can be told apart"
