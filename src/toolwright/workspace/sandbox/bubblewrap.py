@@ -189,6 +189,7 @@ def _is_passed(path: str, visible: Collection[str]) -> bool:
 def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[str, ...]]:
     """What lies over each path. Said later counts: hidden wins over read-only, and that over writable."""
     layers: dict[str, tuple[str, ...]] = {}
+    empty, unreadable = private.empty, private.unreadable
     if not policy.everything_writable:
         layers |= {
             path: ("--bind", private.temporary) for path in _TEMPORARY if os.path.isdir(path) and not os.path.islink(path)
@@ -197,18 +198,18 @@ def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[st
         layers |= {"/run": _NOT_WRITTEN} | {path: ("--bind", path) for path in policy.unix_sockets if os.path.exists(path)}
     layers |= {path: ("--bind", path) for path in (*policy.pinned, *policy.writable)}
     layers |= {path: ("--ro-bind", path) for path in (*policy.shown, *policy.read_only)}
-    layers |= {path: ("--ro-bind", _stand_in(path, private)) for path in policy.absent if os.path.lexists(path)}
-    layers |= dict.fromkeys(policy.emptied, ("--ro-bind", private.empty))
-    layers |= {path: _NOT_ENTERED if os.path.isdir(path) else ("--ro-bind", private.unreadable) for path in policy.hidden}
+    layers |= {path: ("--ro-bind", _stand_in(path, empty)) for path in policy.absent if os.path.lexists(path)}
+    layers |= dict.fromkeys(policy.emptied, ("--ro-bind", empty))
+    layers |= {path: _NOT_ENTERED if os.path.isdir(path) else ("--ro-bind", unreadable) for path in policy.hidden}
     return {path: cover for path, cover in layers.items() if not f"{path}/".startswith(_OWN) and path != "/"}
 
 
-def _stand_in(path: str, private: PrivateFolder) -> str:
+def _stand_in(path: str, empty: str) -> str:
     """What is seen of a name that must not be made: an empty file, which programs read without complaint.
 
     git complains of an empty `.git`, but passes over one that is neither a file nor a folder, on its way to a folder above.
     """
-    return "/dev/null" if path.endswith("/.git") else private.empty
+    return "/dev/null" if path.endswith("/.git") else empty
 
 
 def _is_there(path: str, layers: dict[str, tuple[str, ...]]) -> bool:
@@ -238,7 +239,7 @@ def _environment(inside: Inside, policy: SandboxPolicy) -> dict[str, str]:
 def _descriptor(options: Sequence[str], stack: ExitStack) -> int:
     descriptor = os.memfd_create("toolwright-sandbox", os.MFD_CLOEXEC)
     stack.callback(os.close, descriptor)
-    data = b"".join(os.fsencode(option) + b"\0" for option in options)
+    data = os.fsencode("".join(f"{option}\0" for option in options))
     while data:
         data = data[os.write(descriptor, data) :]
     os.lseek(descriptor, 0, os.SEEK_SET)
