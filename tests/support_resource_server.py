@@ -50,6 +50,9 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         case "prompts/list":
             return {"prompts": PROMPTS}
         case "prompts/get" if params["name"] == "review":
+            if params["arguments"]["change"] == "your prompts":
+                PROMPTS.append({"name": "another"})
+                print(json.dumps({"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"}), flush=True)
             request = f"Review {json.dumps(params['arguments'], sort_keys=True)}"
             return {"messages": [said("user", request), said("assistant", "How?")]}
         case "prompts/get" if params["name"] == "long":

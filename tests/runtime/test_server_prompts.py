@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from support_runtime import Frame, play
+from support_mcp import eventually
+from support_runtime import Frame, play, session_for, until_result, user
 from toolwright.mcp.prompts import PromptArgument, ServedPrompt, list_prompts
 from toolwright.models.scripted import Say, ScriptedModel
 from toolwright.runtime.server_prompts import PromptFailure, arguments_of, usage
@@ -75,6 +76,18 @@ def test_words_for_a_prompt_without_arguments_are_dropped_and_missing_ones_are_t
     with pytest.raises(PromptFailure, match="needs more arguments: <change>"):
         arguments_of(REVIEW, " ")
     assert usage(REVIEW) == "<change> [tone]"
+
+
+@pytest.mark.anyio
+async def test_new_prompts_of_a_server_are_commands_of_the_next_turn(tmp_path: Path) -> None:
+    async with session_for(tmp_path, ScriptedModel([Say("one"), Say("two")]), mcp_servers=SERVERS, tools=[]) as session:
+        await session.send(user('/mcp__notes__review "your prompts"'))
+        before = (await until_result(session))[0]["slash_commands"]
+        server = session.started.conversation.toolbox.connections["notes"].external
+        assert server is not None
+        await eventually(lambda: "another" in [prompt.name for prompt in server.prompts])
+        await session.send(user("go on"))
+        assert (await until_result(session))[0]["slash_commands"] == [*before, "mcp__notes__another"]
 
 
 @pytest.mark.anyio
