@@ -12,7 +12,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from support_permissions import KNOWN_FILES, PLACE, bash
-from toolwright.permissions import Place, RuleSet, decide
+from toolwright.permissions import Place, RuleSet, decide, read_command
 
 WORKING = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
 JUDGED = json.loads((Path(__file__).parent / "data" / "judged_commands.json").read_text())
@@ -67,3 +67,72 @@ def test_what_runs_unasked_leaves_no_trace(command: str, tmp_path: Path) -> None
         ["bash", "--norc", "-c", command], cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
     )
     assert sorted((path, path.read_bytes() if path.is_file() else b"") for path in tmp_path.rglob("*")) == before
+
+
+PLACES = [
+    *(
+        "echo @@",
+        'echo "@@"',
+        'echo a"@@"b',
+        "echo $'a'@@",
+        'echo "${x:-"@@"}"',
+        "echo ${x:-${y:-@@}}",
+        "echo {a,@@}",
+        "echo @@{a,b}",
+    ),
+    *("echo ${x:-@@}", "echo ${x:+@@}", "echo ${x:?@@}", "echo ${x#@@}", "echo ${x##@@}", "echo ${x%@@}", "echo ${x%%a@@}"),
+    *("echo ${x/@@/y}", "echo ${x/y/@@}", "echo ${x//@@}", "echo ${x^@@}", "echo ${x:@@}", "echo ${x:1:@@}", "echo ${x:@@:1}"),
+    *("echo ${a[@@]}", "echo ${a[1]:-@@}", "echo ${a[@]:-@@}", "echo ${#a[@@]}", "echo ${a[@]/x/@@}"),
+    *("echo $((@@))", "echo $((1+@@))", "echo $((@@+1))", "echo $((1 ? @@ : 2))", "echo $((1 ? 2 : @@))", "echo $((-@@))"),
+    *("echo $(((@@)))", "((1, @@))", "((x = @@))", "let x=@@", "for ((@@; 1; 1)); do :; done", "for ((1; @@; 1)); do :; done"),
+    *(
+        "for ((1; 1; @@)); do :; done",
+        "a[@@]=1",
+        "a[1]=@@",
+        "a=(1 @@)",
+        "a=([@@]=1)",
+        "a=([1]=@@)",
+        "x=@@",
+        "x+=@@",
+        "x=@@ true",
+    ),
+    *("declare -a a=(@@)", "declare x=@@", "export X=@@", "readonly X=@@", "local x=@@", "[[ @@ == x ]]", "[[ x == @@ ]]"),
+    *("[[ x =~ @@ ]]", "[[ -n @@ ]]", "[[ ! @@ ]]", "[[ a && (b || @@) ]]", "[ -n @@ ]", "case @@ in x) ;; esac"),
+    *("case x in @@) ;; esac", "case x in a|@@) ;; esac", "case x in x) echo @@;; esac", "for i in a @@; do :; done"),
+    *("for i in a; do echo @@; done", "select i in @@; do break; done", "while @@; do :; done", "until echo @@; do :; done"),
+    *("if @@; then :; fi", "if :; then @@; fi", "if :; then :; elif @@; then :; fi", "if :; then :; else @@; fi"),
+    *("f() { @@; }; f", "f() ( echo @@ )", "coproc @@", "time @@", "! @@", "{ @@; }", "(@@)", ": & @@", ": | @@", ": |& @@"),
+    *("echo > @@", "echo >> @@", "echo 2> @@", "echo &> @@", "cat < @@", "cat <<< @@", "cat <<< a@@b", "cat <<E\n@@\nE"),
+    *(
+        "cat <<E\na ${x:-@@}\nE",
+        "{ :; } > @@",
+        "(:) < @@",
+        "if :; then :; fi > @@",
+        "while :; do :; done < @@",
+        "f() { :; } > @@",
+    ),
+    *("cat <(echo @@)", "cat >(echo @@)", "echo a >(echo @@)", "@@ x", "a@@", "echo a; echo @@", "echo a && echo b || echo @@"),
+    *(
+        "bash -c 'echo @@'",
+        'eval "echo @@"',
+        "trap 'echo @@' EXIT",
+        "timeout 5 echo @@",
+        "xargs echo @@",
+        "find . -exec echo @@ ';'",
+    ),
+]
+"""Every corner of the grammar that can hold a command: `@@` is where it stands."""
+
+
+@pytest.mark.parametrize("inner", ["$(rm x)", "`rm x`"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_command_is_seen_in_every_corner_of_the_grammar(place: str, inner: str) -> None:
+    call = bash(place.replace("@@", inner))
+    rules = RuleSet.parse(allow=["Bash"], deny=["Bash(rm:*)"])
+    decision = decide(call, rules=rules, mode="bypassPermissions", place=PLACE)
+    assert call.line is not None
+    assert decision.behavior == "deny" or (call.line.unparsed and decision.behavior != "allow"), decision.reason
+
+
+def test_nearly_all_of_these_are_bash() -> None:
+    assert sum(read_command(place.replace("@@", "$(rm x)")).unparsed is None for place in PLACES) > len(PLACES) - 6
