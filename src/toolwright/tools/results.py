@@ -89,7 +89,8 @@ class Results:
         self._kept.sort()
         entries = [*self._fitting()]
         paths = {name: self._naming.path(name) for name in dict.fromkeys(name for name, _ in entries if name)}
-        labels = {name: self._naming.shown(path) for name, path in paths.items()}
+        shown = self._naming.shown
+        labels = {name: shown(path) for name, path in paths.items()}
         lines = [self._line(labels.get(name, ""), name, text) for name, text in entries]
         return ResultPage(lines, [*paths.values()], self._total, self._files, self._matches)
 
@@ -147,6 +148,10 @@ class Results:
                     yield position, b"", _BREAK
                 position += 1
             start = max(0, self._wanted.offset - position)
+            if file.entries == 1 and not start:  # by far the most, where names or numbers were asked for
+                yield position, file.name, file.body.removesuffix(b"\n")
+                position += 1
+                continue
             for number, text in enumerate(_entries(file, start), position + start):
                 yield number, file.name if text != _BREAK else b"", text
             position += file.entries

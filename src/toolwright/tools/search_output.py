@@ -65,11 +65,19 @@ class CountParser:
 
     def feed(self, piece: bytes) -> Iterator[Found]:
         text = self._pending + piece
-        end = 0
-        for match in self._RECORD.finditer(text):
-            end = match.end()
-            yield Found(match[1], 1, match[2], 0, int(match[2]))
+        end = self._end_of_last(text)
         self._pending = text[end:]
+        return (Found(name, 1, number, 0, int(number)) for name, number in self._RECORD.findall(text, 0, end))
+
+    @staticmethod
+    def _end_of_last(text: bytes) -> int:
+        """Where the last whole record ends: names may hold line feeds, numbers do not."""
+        middle = text.rfind(b"\0")
+        end = text.find(b"\n", middle) if middle >= 0 else -1
+        if end < 0 <= middle:
+            middle = text.rfind(b"\0", 0, middle)
+            end = text.find(b"\n", middle) if middle >= 0 else -1
+        return end + 1
 
     def finish(self) -> Iterator[Found]:
         return iter(())

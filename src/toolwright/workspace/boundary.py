@@ -66,7 +66,7 @@ def _path_problem(path: str) -> str | None:
 
 def split_path(path: str) -> Parts:
     """The names of a path; empty ones and `.` mean nothing, `..` is kept."""
-    return tuple(name for name in path.split("/") if name and name != ".")
+    return tuple([name for name in path.split("/") if name and name != "."])  # a list, as a generator takes half as long again
 
 
 class Boundary:

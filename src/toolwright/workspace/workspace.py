@@ -171,8 +171,7 @@ class Workspace:
 
     def shown(self, path: str) -> str:
         """A path inside for people and models: relative to the current folder if it is below it."""
-        prefix = self.cwd.rstrip("/") + "/"
-        return path[len(prefix) :] if path.startswith(prefix) else path
+        return path.removeprefix(self.cwd if self.cwd == "/" else f"{self.cwd}/")
 
     # files
 
