@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolwright.tools.base import ToolFailure
 from toolwright.tools.closest import explain_missing
@@ -65,6 +65,8 @@ class Edited:
     replaced: Replaced
     made: tuple[Made, ...]
     notices: tuple[str, ...]
+    plain: bool
+    """Lines of it, old and new, can be decoded by themselves, and are shown as they are stored."""
 
 
 async def edit_file(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> Edited:
@@ -77,7 +79,7 @@ async def edit_file(path: str, replacements: Sequence[Replacement], workspace: W
         raise ToolFailure(await missing_file(path, workspace)) from None
     except NotRegularFile as error:
         raise ToolFailure(f"{error} Only regular files can be edited.") from None
-    return Edited(replaced, tuple(change.made), tuple(change.notices))
+    return Edited(replaced, tuple(change.made), tuple(change.notices), change.plain)
 
 
 def _require_difference(replacements: Sequence[Replacement]) -> None:
@@ -95,6 +97,7 @@ class _Change:
         self._workspace = workspace
         self.made: list[Made] = []
         self.notices: list[str] = []
+        self.plain = False
 
     def __call__(self, before: Content | None) -> bytes:
         self.made.clear()
@@ -116,6 +119,7 @@ class _Change:
         format_ = detect_format(before.data)
         if format_ is None:
             raise ToolFailure(f"{before.path} is no text file: its text cannot be edited.")
+        self.plain = format_ == UTF8 and b"\r" not in before.data and not any(map(_has_special, self._replacements))
         data = self._apply(before.data, 0, format_)
         if knowledge is Knowledge.STALE:
             self._require_clear(before.path)
@@ -196,7 +200,7 @@ def shown_change(edited: Edited) -> dict[str, Any]:
     """The fields of a structured result that tell what an edit did to its file."""
     before, after = edited.replaced.before, edited.replaced.after
     original = shown_text(before)
-    if original and _is_plain(before) and _is_plain(after):
+    if edited.plain and original and before is not None and len(after.data) <= LARGEST_SHOWN:
         patch = _patch_around(edited.made, before.data, after.data)
     else:
         new = shown_text(after)
@@ -204,11 +208,9 @@ def shown_change(edited: Edited) -> dict[str, Any]:
     return {"originalFile": original, "structuredPatch": patch, "userModified": False}
 
 
-def _is_plain(content: Content | None) -> TypeGuard[Content]:
-    """Whether lines of it can be decoded by themselves, and are shown as they are."""
-    if content is None or len(content.data) > LARGEST_SHOWN or b"\r" in content.data:
-        return False
-    return detect_format(content.data) == UTF8
+def _has_special(replacement: Replacement) -> bool:
+    """Whether it puts in what makes a file another kind of text: NUL, CR, a byte order mark."""
+    return any(character in replacement.new_string for character in "\0\r\ufeff")
 
 
 def _patch_around(made: Sequence[Made], before: bytes, after: bytes) -> list[dict[str, Any]]:
