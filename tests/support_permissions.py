@@ -53,5 +53,8 @@ class KnownFiles:
     def git_is_plain(self, folder: str) -> bool:
         return True
 
+    def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
+        return False
+
 
 KNOWN_FILES = KnownFiles()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support_permissions import PLACE, bash, judge, mcp, read, write
+from support_permissions import PLACE, KnownFiles, bash, judge, mcp, read, write
 from toolwright.permissions import Call, Place, Rule, RuleSet, decide, denies_reading
 from toolwright.types import OptionsError, PermissionMode
 
@@ -60,6 +61,29 @@ def test_however_a_path_is_spelled_its_rule_holds(path: str) -> None:
 )
 def test_a_rule_that_hides_a_path_finds_it_in_every_corner_of_a_command(command: str) -> None:
     assert judge(bash(command), deny=["Read(.env)"], allow=["Bash"]).behavior == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        *(("git log -p", "ask"), ("git show", "ask"), ("git diff HEAD~1", "ask"), ("git --no-pager diff -U9", "ask")),
+        *(("git log", "allow"), ("git diff --stat", "allow"), ("git show --name-only", "allow"), ("git status", "allow")),
+        *(
+            ("git diff --stat -p", "ask"),
+            ("git log --oneline --patch", "ask"),
+            ("git stash show -p", "ask"),
+            ("git stash list", "ask"),
+        ),
+    ],
+)
+def test_git_does_not_show_a_tracked_file_that_a_rule_hides(command: str, expected: str) -> None:
+    class Tracking(KnownFiles):
+        def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
+            return covers(f"{folder}/.env")
+
+    place = replace(PLACE, files=Tracking())
+    assert judge(bash(command), place=place, deny=["Read(.env)"]).behavior == expected
+    assert judge(bash(command), place=place, deny=["Read(.other)"]).behavior == "allow"
 
 
 def test_in_the_root_everything_is_inside() -> None:

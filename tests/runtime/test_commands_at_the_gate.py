@@ -88,6 +88,17 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
+async def test_git_does_not_show_a_tracked_file_that_a_rule_hides(tmp_path: Path, work: Path) -> None:
+    repository(work)
+    assert "+x" in await said(tmp_path, "git log -p", disallowed_tools=["Read(.env)"])
+    (work / ".env").write_text("KEY=treasure\n")
+    git(work, "add", ".env")
+    git(work, "commit", "-qm", "y")
+    for command in ("git log -p", "git show HEAD", "git diff HEAD~1", "git show HEAD:.env", "git stash show -p"):
+        assert "treasure" not in await said(tmp_path, command, disallowed_tools=["Read(.env)"])
+    assert "treasure" in await said(tmp_path, "git log -p")
+
+
 async def test_a_missing_object_is_not_fetched_by_a_program_of_the_repository(tmp_path: Path, work: Path) -> None:
     repository(work)
     blob = git(work, "rev-parse", "HEAD:tracked")

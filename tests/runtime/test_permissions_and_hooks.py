@@ -412,3 +412,20 @@ async def test_sessions_tell_their_start_and_end(tmp_path: Path) -> None:
     await play(tmp_path, ScriptedModel([Say("hi")]), hooks=both, tools=[])
     assert [payload["hook_event_name"] for payload in seen] == ["SessionStart", "SessionEnd"]
     assert seen[0]["source"] == "startup"
+
+
+async def test_the_end_is_told_with_the_last_prompt(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    both: Any = hooks("UserPromptSubmit", hook({}, seen)) | hooks("SessionEnd", hook({}, seen))
+    await play(tmp_path, ScriptedModel([Say("ok")]), hooks=both)
+    prompt, end = seen
+    assert end["prompt_id"] == prompt["prompt_id"]
+
+
+async def test_a_stop_hook_that_never_lets_go_is_ended_by_the_limit_of_turns(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    block: Any = hooks("Stop", hook({"decision": "block", "reason": "Go on."}, seen))
+    frames = await play(tmp_path, ScriptedModel([Say("done")] * 10), hooks=block, max_turns=4)
+    assert frames[-1]["subtype"] == "error_max_turns"
+    assert [payload["stop_hook_active"] for payload in seen][:3] == [False, True, True]
+    assert len(seen) <= 4

@@ -32,6 +32,10 @@ class Files(Protocol):
         """Whether the repository around `folder`, if there is one, names no program in its own configuration."""
         ...
 
+    def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
+        """Whether the repository around `folder` tracks such a file, or that cannot be told."""
+        ...
+
 
 class UnknownFiles:
     """Nothing is known: no links, no patterns, no repositories."""
@@ -47,6 +51,9 @@ class UnknownFiles:
 
     def git_is_plain(self, folder: str) -> bool:
         return False
+
+    def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
+        return True
 
 
 UNKNOWN_FILES = UnknownFiles()

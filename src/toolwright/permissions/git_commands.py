@@ -160,6 +160,46 @@ def looking(words: Sequence[Word]) -> tuple[Arguments | None, Word | None]:
     return None, rest[0]
 
 
+def shows_content(words: Sequence[Word], found: Arguments) -> bool:
+    """Whether a git command that only looks shows the lines of files, not just their names and numbers."""
+    command = next(word.text for word in words[1:] if word.plain not in GLOBAL_FLAGS)
+    if command in ("log", "reflog", "diff-tree") or found.has(*_NO_CONTENT):
+        return found.has(*_PATCH)
+    return command in ("diff", "show", "cat-file", "stash", "blame")
+
+
+_NO_CONTENT = (
+    "stat",
+    "shortstat",
+    "numstat",
+    "dirstat",
+    "summary",
+    "name-only",
+    "name-status",
+    "no-patch",
+    "s",
+    "quiet",
+    "raw",
+    "t",
+    "e",
+)
+_PATCH = (
+    "p",
+    "u",
+    "patch",
+    "patch-with-stat",
+    "U",
+    "unified",
+    "W",
+    "function-context",
+    "word-diff",
+    "color-words",
+    "c",
+    "cc",
+    "L",
+)
+
+
 def _listing(rest: list[Word], known: Spec, verbs: frozenset[str]) -> tuple[Arguments | None, Word | None]:
     found = arguments(rest[1:], known)
     if found.refused:

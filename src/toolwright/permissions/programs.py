@@ -37,6 +37,8 @@ class Effect:
     copies: tuple[tuple[Word, Word], ...] = ()
     """Patterns, and the folder that what matches them is put into."""
     is_git: bool = False
+    shows_tracked: bool = False
+    """It shows what is in files that git tracks, whatever they are called."""
     beyond: Word | None = None
     """Of a known program: the word because of which it is not known to only look. No `*` in a rule covers it."""
 
@@ -255,7 +257,8 @@ def _git(part: Part) -> Effect:
         command, operands = git_commands.touched_files(part.words)
         _, targets, copies = _sources_and_target(operands, None) if command == "mv" else ([], [], ())
         return Effect("runs", writes=(*operands, *targets), copies=copies, beyond=git_commands.reaching(part.words))
-    return Effect("looks", tuple(found.operands), is_git=True)  # what is no path of these resolves to one inside
+    # What is no path of the operands resolves to one inside.
+    return Effect("looks", tuple(found.operands), is_git=True, shows_tracked=git_commands.shows_content(part.words, found))
 
 
 def _cd(part: Part) -> Effect:

@@ -110,6 +110,10 @@ class CommandJudge:
         found = self.effect(part)
         if found.kind not in ("looks", "edits"):
             return False
+        if found.shows_tracked and any(
+            self.place.files.git_tracks(folder, covers) for folder in self.paths.folders(part) or (self.place.cwd,)
+        ):
+            return True
         for word in (*found.reads, *_read(part)):
             paths = self.paths.of(word, part)
             if paths is None or (found.walks and any(self.place.files.holds(path, covers) is not False for path in paths)):

@@ -13,7 +13,7 @@ from glob import iglob
 from itertools import islice
 
 from toolwright.permissions import config_is_plain
-from toolwright.runtime.git_index import submodules
+from toolwright.runtime.git_index import submodules, tracked
 
 MOST_MATCHES = 500
 MOST_ENTRIES = 10_000
@@ -52,6 +52,16 @@ class MachineFiles:
             return found is None or _is_plain(*found)
         except (OSError, ValueError, UnicodeDecodeError):
             return False
+
+    def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
+        try:
+            found = _repository(os.path.realpath(folder))
+            if found is None:
+                return False
+            repository, tree = found
+            return any(covers(os.path.join(tree, path)) for path in tracked(os.path.join(repository, "index")))
+        except (OSError, ValueError):
+            return True
 
 
 MACHINE_FILES = MachineFiles()

@@ -6,6 +6,7 @@ What hooks want the person to see (`systemMessage`) goes out as a frame; what th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolwright.hooks import HookOutcome, HookRunner, Scene, ToolCall, inputs
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 class SessionHooks:
     """The hooks of one session."""
 
-    __slots__ = ("_emit", "_runner", "_scene", "background_tasks")
+    __slots__ = ("_emit", "_prompt_id", "_runner", "_scene", "background_tasks")
 
     def __init__(self, runner: HookRunner, scene: Callable[[], Scene], emit: Callable[[frames.Frame], Awaitable[None]]) -> None:
         self._runner = runner
         self._scene = scene
         self._emit = emit
+        self._prompt_id: str | None = None
         self.background_tasks: Callable[[], list[dict[str, Any]]] = list
         """What runs in the background, for Stop hooks."""
 
@@ -36,9 +38,12 @@ class SessionHooks:
     async def session_ends(self, reason: str) -> HookOutcome | None:
         if not self._runner.has("SessionEnd", reason):
             return None
-        return await self._run("SessionEnd", inputs.session_end(self._scene(), reason=reason), match=reason)
+        scene = replace(self._scene(), prompt_id=self._prompt_id)
+        return await self._run("SessionEnd", inputs.session_end(scene, reason=reason), match=reason)
 
     async def prompt_comes(self, text: str) -> HookOutcome | None:
+        if self._runner.has("SessionEnd"):
+            self._prompt_id = self._scene().prompt_id  # the last one is told when the session ends
         if not self._runner.has("UserPromptSubmit"):
             return None
         return await self._run("UserPromptSubmit", inputs.user_prompt_submit(self._scene(), prompt=text))

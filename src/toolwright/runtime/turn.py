@@ -309,8 +309,9 @@ class Turn:
             return Ending(terminal_reason="stop_hook_prevented", text=self._answer.text)
         if outcome is not None and outcome.block:
             self._stop_hook_active = True
+            self._rounds += 1  # a hook that never lets go would go on for ever
             await self._say(outcome.reason or GO_ON)
-            return None
+            return self.conversation.limits.over_turns(self._rounds)
         if outcome is not None:
             self.conversation.contexts.extend(outcome.additional_context)
         return Ending(text=self._answer.text)
