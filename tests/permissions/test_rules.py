@@ -220,3 +220,51 @@ def test_sets_with_the_same_rules_are_equal() -> None:
         == RuleSet.parse(allow=["B", "A", "A"])
         == RuleSet.parse(allow=["A"]) | RuleSet.parse(allow=["B"])
     )
+
+
+def test_a_rule_without_more_is_an_allow_rule_of_the_options() -> None:
+    assert parse_rule("Read") == Rule("Read", None, "allow", "options")
+    assert RuleSet.parse(allow=["Read"]) == RuleSet([Rule("Read", None, "allow", "options")])
+    assert len({RuleSet.parse(allow=["Read"]), RuleSet.parse(allow=["Read"]), RuleSet.parse(deny=["Read"])}) == 2
+    assert RuleSet() != object()
+
+
+def test_a_set_hands_on_what_its_rules_are_read_by() -> None:
+    (rule,) = RuleSet.parse(deny=["Task(x)"], source="userSettings", base="/a", canonical={"Task": "Agent"}.__getitem__).rules
+    assert (rule.tool, rule.source, rule.base) == ("Agent", "userSettings", "/a")
+
+
+@pytest.mark.parametrize("text", ["mcp__a__b(x)", "a b(c)", "(x)", "Bash(: *)", "Bash(*: )"])
+def test_more_rules_that_could_never_work(text: str) -> None:
+    with pytest.raises(OptionsError, match="from here"):
+        parse_rule(text, "deny", where="here")
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "expected"),
+    [
+        ("Edit", "MultiEdit", "deny"),
+        ("Edit", "NotebookEdit", "deny"),
+        ("Read", "NotebookRead", "deny"),
+        ("mcp__a", "mcp__a__b__c", "deny"),
+        ("mcp__a__b", "mcp__a__b__c", "deny"),
+        ("mcp__a__b__c", "mcp__a__b__c", "deny"),
+        ("mcp__a", "mcp__ab__c", "ask"),
+        ("mcp__a___b", "mcp__a___b__c", "deny"),
+        ("mcp__a__*", "mcp__a__b", "deny"),
+        ("mcp__a__*", "mcp__ab__c", "ask"),
+        ("mcp__*", "mcp__a__b", "deny"),
+    ],
+)
+def test_a_rule_about_a_name_covers_its_forms_and_its_servers_tools(rule: str, tool: str, expected: str) -> None:
+    assert verdict(named(tool), deny=[rule]) == expected
+
+
+def test_rules_that_are_added_leave_those_that_are_there() -> None:
+    first = RuleSet().with_update(PermissionUpdate("addRules", rules=[PermissionRuleValue("A")], behavior="deny"))
+    both = first.with_update(PermissionUpdate("addRules", rules=[PermissionRuleValue("B")], behavior="deny"))
+    assert {rule.tool for rule in both.rules} == {"A", "B"}
+    kept = RuleSet([Rule("A", None, "deny", "session", base="/x")])
+    assert not kept.with_update(PermissionUpdate("removeRules", rules=[PermissionRuleValue("A")], behavior="deny")).rules
+    with pytest.raises(OptionsError, match="needs a behavior"):
+        first.with_update(PermissionUpdate("addRules", rules=[PermissionRuleValue("B")]))
