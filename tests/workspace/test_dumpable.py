@@ -85,14 +85,10 @@ anyio.run(work)
 """
 
 
-def test_commands_run_as_ever_under_a_protected_process_that_is_not_root(tmp_path: Path) -> None:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    for path in (folder, *folder.parents):
-        if path.is_relative_to("/tmp") and path != Path("/tmp"):
-            os.chmod(path, 0o755)
-    os.chown(folder, NOBODY, NOBODY)
-    said = as_nobody(COMMANDS, str(folder))
+def test_commands_run_as_ever_under_a_protected_process_that_is_not_root() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # others can get there, unlike to tmp_path
+        os.chown(folder, NOBODY, NOBODY)
+        said = as_nobody(COMMANDS, folder)
     assert said.startswith(f"{folder}\n{NOBODY}\n")
     assert "refused" in said
     assert "PLANTED" not in said
