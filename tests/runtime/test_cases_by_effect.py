@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -227,3 +228,14 @@ async def test_the_same_line_would_do_something_without_the_gate(tmp_path: Path,
         pytest.skip(SHOWN_ELSEWHERE[case["id"]])
     await attempt(tmp_path, case, can_use_tool=yes)
     assert bool(left_behind(work)) is (case["id"] not in HARMLESS_IN_BASH | NEVER_RUN)
+
+
+def test_the_table_of_cases_is_whole_and_names_only_tests_that_there_are() -> None:
+    root = Path(__file__).parents[2]
+    table = (root / "docs" / "cases.md").read_text()
+    cases = [f"{kind}-{number:02}" for kind, last in (("CP", 24), ("EX", 10), ("CF", 12)) for number in range(1, last + 1)]
+    assert re.findall(r"^\| ((?:CP|EX|CF)-\d\d) ", table, re.MULTILINE) == cases
+    code = "".join(path.read_text() for path in (root / "tests").rglob("test_*.py"))
+    assert [name for name in re.findall(r"`(test_\w+)`", table) if f"def {name}(" not in code] == []
+    assert [path for path in re.findall(r"`(tests/[\w/.]+)`", table) if not (root / path).exists()] == []
+    assert f"runs {len(ATTACKS)} lines twice" in table
