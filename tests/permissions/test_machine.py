@@ -1,0 +1,116 @@
+"""Decisions that depend on what lies on the disk: links, patterns, repositories, told by a machine made of a few names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatch
+from typing import Any
+
+import pytest
+
+from support_permissions import KnownFiles, bash, judge
+from toolwright.permissions import Place
+from toolwright.types import PermissionMode
+
+
+class Machine(KnownFiles):
+    """Files by name; a link's target beside it. The repository in `sub` names programs."""
+
+    def __init__(self, *names: str, **links: str) -> None:
+        self.names = [f"/work/app/{name}" for name in (*names, *links)]
+        self.links = {f"/work/app/{name}": target for name, target in links.items()}
+
+    def spellings(self, path: str) -> tuple[str, ...]:
+        return (self.links[path], path) if path in self.links else (path,)
+
+    def matching(self, pattern: str) -> tuple[str, ...] | None:
+        return tuple(name for name in self.names if fnmatch(name, pattern) and name.count("/") == pattern.count("/"))
+
+    def holds(self, folder: str, covers: Callable[[str], bool]) -> bool | None:
+        return any(covers(name) for name in self.names if name.startswith(f"{folder}/"))
+
+    def git_is_plain(self, folder: str) -> bool:
+        return folder != "/work/app/sub"
+
+
+def verdict(command: str, machine: Machine, mode: PermissionMode = "default", **rules: Any) -> str:
+    return judge(bash(command), mode, Place("/work/app", (), "/home/ada", machine), **rules).behavior
+
+
+@pytest.mark.parametrize(("command", "expected"), [("cp x/.m* .", "ask"), ("cp x/.m* sub", "ask"), ("cp x/a* .", "allow")])
+def test_a_copy_by_a_pattern_makes_the_names_that_it_matches(command: str, expected: str) -> None:
+    assert verdict(command, Machine("x/.mcp.json", "x/a.txt"), "acceptEdits") == expected
+
+
+def test_a_comparison_that_reads_through_links_asks_if_one_lies_there() -> None:
+    assert verdict("diff a b", Machine("a", "b")) == "allow"
+    assert verdict("diff sub b", Machine("sub/x", "b")) == "allow"
+    linked = Machine("b")
+    linked.names.append("/work/app/sub/x")
+    linked.links["/work/app/sub/x"] = "/etc/passwd"
+    assert verdict("diff sub b", linked) == "ask"
+
+
+@pytest.mark.parametrize(("names", "expected"), [((".env", "a"), "ask"), (("sub/.env",), "ask"), (("a", "b"), "allow")])
+@pytest.mark.parametrize("command", ["grep -r k .", "rg k", "grep -r k sub ."])
+def test_a_search_below_a_folder_asks_if_a_rule_hides_something_in_it(
+    command: str, names: tuple[str, ...], expected: str
+) -> None:
+    assert verdict(command, Machine(*names), deny=["Read(.env)"]) == expected
+    assert verdict(command, Machine(*names), ask=["Read(.env)"]) == expected
+    assert verdict(command, Machine(*names)) == "allow"
+
+
+def test_a_repository_is_judged_where_the_command_stands() -> None:
+    assert verdict("git status", Machine()) == "allow"
+    assert verdict("cd sub && git status", Machine()) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("echo x > a", "allow"),
+        ("echo x > b", "ask"),
+        ("echo x > /dev/null > b", "ask"),
+        ("echo x > a > b", "ask"),
+        ("echo x > a 2> /dev/null", "allow"),
+        ("echo x <> a", "allow"),
+        ("echo x <> b", "ask"),
+        ("echo x < b", "allow"),
+        ("echo x < /etc/x", "allow"),
+        ("echo x < /etc/y", "ask"),
+        ("echo x < b < /etc/y", "ask"),
+        ("echo x < /etc/x < /etc/y", "ask"),
+        ("echo x > link", "ask"),
+        ("echo x > $X", "ask"),
+    ],
+)
+def test_every_redirection_needs_its_own_leave(command: str, expected: str) -> None:
+    machine = Machine("a", "b", link="/work/app/a")
+    assert verdict(command, machine, allow=["Bash(echo:*)", "Edit(a)", "Read(//etc/x)"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("echo x > a > /etc/b", "ask"),
+        ("echo x > a > b", "allow"),
+        ("touch a /etc/b", "ask"),
+        ("mv a b", "allow"),
+        ("mv a /etc/b", "ask"),
+    ],
+)
+def test_accepted_edits_are_those_inside(command: str, expected: str) -> None:
+    assert verdict(command, Machine("a"), "acceptEdits") == expected
+
+
+@pytest.mark.parametrize(
+    "command", ["mv a /etc/b", "cp a /etc/b", "ln -s a /etc/b", "touch /etc/b", "mkdir /etc/b", "tee /etc/b", "chmod +x /etc/b"]
+)
+def test_a_rule_for_a_program_does_not_reach_outside(command: str) -> None:
+    assert verdict(command, Machine("a"), allow=[f"Bash({command.split()[0]}:*)"]) == "ask"
+
+
+def test_the_longest_line_that_a_rule_covers() -> None:
+    assert verdict("npm " + "x" * 9_996, Machine(), allow=["Bash(npm:*)"]) == "allow"
+    assert verdict("npm " + "x" * 9_997, Machine(), allow=["Bash(npm:*)"]) == "ask"
