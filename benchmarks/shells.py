@@ -47,7 +47,7 @@ async def command_row(name: str, folder: Path, repeats: int, *, limits: ChildLim
     async with workspace(folder, limits) as door:
 
         async def ours() -> None:
-            await door.run_command("true")
+            await door.commands.run("true")
 
         return await times(name, 2, lambda: floors.run(floors.SHELL, folder), ours, repeats=repeats)
 
@@ -119,7 +119,7 @@ async def background_row(folder: Path, repeats: int) -> Row:
 
     async def ours() -> None:
         async with workspace(folder) as door:
-            shells = [await door.start_command("true") for _ in range(AT_ONCE)]
+            shells = [await door.commands.start("true") for _ in range(AT_ONCE)]
             for shell in shells:
                 if not await shell.wait(60) or shell.exit_code != 0:
                     raise SystemExit(f"A background command ended with {shell.exit_code}: {shell.problem}")
@@ -133,8 +133,8 @@ async def run(quick: bool) -> list[Row]:
         folder = Path(name).resolve()
         return [
             await bash_row(folder, repeats),
-            await command_row("run_command, true", folder, repeats),
-            await command_row("run_command, true, no limits", folder, repeats, limits=UNLIMITED),
+            await command_row("commands.run, true", folder, repeats),
+            await command_row("commands.run, true, no limits", folder, repeats, limits=UNLIMITED),
             await background_row(folder, 3 if quick else 10),
             *await sandbox_rows(folder, repeats),
             *([await self_test_row(folder / "sandboxed")] if find_bubblewrap() else []),

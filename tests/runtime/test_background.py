@@ -36,7 +36,7 @@ def background(command: str, **more: Any) -> Call:
 
 
 def shell_of(session: LocalSession) -> BackgroundShell:
-    return session.started.conversation.runner.workspace.shells[0]
+    return session.started.conversation.runner.workspace.commands.shells[0]
 
 
 def subtypes(frames: list[Frame]) -> list[str]:

@@ -26,7 +26,7 @@ async def workspace_in(folder: Path) -> AsyncIterator[Workspace]:
 
 async def start(workspace: Workspace, command: str) -> BackgroundShell:
     output = await call("Bash", workspace, command=command, run_in_background=True, description="a test")
-    return workspace.shell(output.structured["backgroundTaskId"])
+    return workspace.commands.shell(output.structured["backgroundTaskId"])
 
 
 async def written(shell: BackgroundShell, size: int) -> None:
@@ -38,7 +38,7 @@ async def written(shell: BackgroundShell, size: int) -> None:
 async def test_bash_returns_at_once_with_an_id_and_a_file(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
         output = await call("Bash", workspace, command="exec sleep 1000", run_in_background=True)
-        (shell,) = workspace.shells
+        (shell,) = workspace.commands.shells
         assert output.content == f"Command running in background with ID: {shell.id}. Its output goes to {shell.log.path}."
         assert output.is_error is None
         assert output.structured["backgroundTaskId"] == shell.id

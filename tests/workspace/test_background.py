@@ -83,30 +83,30 @@ async def no_more(marker: str) -> None:
 )
 async def test_each_way_to_end_is_reported(tmp_path: Path, command: str, status: str, code: int, text: str) -> None:
     async with workspace_in(tmp_path) as workspace:
-        shell = await ended(await workspace.start_command(command))
+        shell = await ended(await workspace.commands.start(command))
         assert (shell.status, shell.exit_code, shell.log.read_new(100_000).text) == (status, code, text)
 
 
 async def test_starts_and_ends_are_told_and_shells_are_listed(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
         told: list[tuple[str, str]] = []
-        workspace.on_shell = lambda shell: told.append((shell.id, shell.status))
-        one = await workspace.start_command("exit 0", description="nothing", call="toolu_1")
-        two = await workspace.start_command("exec sleep 100")
+        workspace.commands.on_change = lambda shell: told.append((shell.id, shell.status))
+        one = await workspace.commands.start("exit 0", description="nothing", call="toolu_1")
+        two = await workspace.commands.start("exec sleep 100")
         await ended(one)
         assert told == [(one.id, "running"), (two.id, "running"), (one.id, "completed")]
         assert (one.description, one.call, two.description) == ("nothing", "toolu_1", "exec sleep 100")
-        assert workspace.shells == (one, two)
-        assert workspace.shell(two.id) is two
+        assert workspace.commands.shells == (one, two)
+        assert workspace.commands.shell(two.id) is two
         with pytest.raises(UnknownShell, match=rf"'x'.*{one.id} \(completed\), {two.id} \(running\)"):
-            workspace.shell("x")
+            workspace.commands.shell("x")
 
 
 async def test_the_log_is_private_and_can_be_read_like_any_file(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
         async with workspace_in(tmp_path) as workspace:
-            shell = await ended(await workspace.start_command("echo hello"))
+            shell = await ended(await workspace.commands.start("echo hello"))
             path = shell.log.path
             assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
             assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
@@ -121,7 +121,7 @@ async def test_a_log_that_was_replaced_is_not_read(tmp_path: Path) -> None:
     secret.write_text("SECRET")
     async with workspace_in(tmp_path) as workspace:
         for replace in (os.link, os.symlink):
-            shell = await ended(await workspace.start_command("echo hello"))
+            shell = await ended(await workspace.commands.start("echo hello"))
             os.unlink(shell.log.path)
             replace(secret, shell.log.path)
             with pytest.raises((FileChanged, OSError)):
@@ -132,16 +132,16 @@ async def test_a_folder_outside_is_no_place_to_start_in(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
         for folder in ("/", "..", str(tmp_path)):
             with pytest.raises(PathNotAllowed):
-                await workspace.start_command("true", cwd=folder)
+                await workspace.commands.start("true", cwd=folder)
 
 
 async def test_ending_a_shell_leaves_no_descendant(tmp_path: Path) -> None:
     marker = new_marker()
     async with workspace_in(tmp_path) as workspace:
-        other = await workspace.start_command("exec sleep 100")
-        shell = await workspace.start_command(TREE.format(m=marker))
+        other = await workspace.commands.start("exec sleep 100")
+        shell = await workspace.commands.start(TREE.format(m=marker))
         await tree_stands(marker)
-        assert await workspace.end_shell(shell) >= TREE_SIZE
+        assert await workspace.commands.end(shell) >= TREE_SIZE
         assert (shell.status, shell.log.read_new(100).text[:8]) == ("killed", "started\n")
         assert not running(marker)
         assert other.running
@@ -150,10 +150,10 @@ async def test_ending_a_shell_leaves_no_descendant(tmp_path: Path) -> None:
 async def test_closing_leaves_no_descendant_no_descriptor_and_no_guardian(tmp_path: Path) -> None:
     marker = new_marker()
     async with workspace_in(tmp_path) as workspace:
-        await workspace.run_command("true")
+        await workspace.commands.run("true")
     before = open_descriptors()
     async with workspace_in(tmp_path) as workspace:
-        shell = await workspace.start_command(TREE.format(m=marker))
+        shell = await workspace.commands.start(TREE.format(m=marker))
         await tree_stands(marker)
     assert not running(marker)
     assert (shell.status, open_descriptors()) == ("killed", before)
@@ -165,10 +165,10 @@ async def test_closing_leaves_no_descendant_no_descriptor_and_no_guardian(tmp_pa
 async def test_cancelling_whoever_ends_a_shell_does_not_save_it(tmp_path: Path) -> None:
     marker = new_marker()
     async with workspace_in(tmp_path) as workspace:
-        shell = await workspace.start_command(TREE.format(m=marker))
+        shell = await workspace.commands.start(TREE.format(m=marker))
         await tree_stands(marker)
         async with anyio.create_task_group() as group:
-            group.start_soon(workspace.end_shell, shell)
+            group.start_soon(workspace.commands.end, shell)
             await anyio.sleep(0.01)
             group.cancel_scope.cancel()
         assert not running(marker)
@@ -178,26 +178,26 @@ async def test_cancelling_whoever_ends_a_shell_does_not_save_it(tmp_path: Path) 
 async def test_what_a_command_left_behind_does_not_delay_its_end_and_can_be_ended_later(tmp_path: Path) -> None:
     marker = new_marker()
     async with workspace_in(tmp_path) as workspace:
-        shell = await ended(await workspace.start_command(f"echo hi; (setsid sleep {marker} &)"))
+        shell = await ended(await workspace.commands.start(f"echo hi; (setsid sleep {marker} &)"))
         assert (shell.status, shell.log.read_new(100).text) == ("completed", "hi\n")
         assert running(f"sleep {marker}")
-        assert await workspace.end_shell(shell) == 1
+        assert await workspace.commands.end(shell) == 1
         assert not running(marker)
         assert shell.status == "completed"
 
 
 async def test_a_left_behind_flood_does_not_delay_the_end(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
-        shell = await ended(await workspace.start_command("yes & echo done"))
+        shell = await ended(await workspace.commands.start("yes & echo done"))
         assert shell.status == "completed"
 
 
 async def test_after_the_last_shell_an_idle_session_holds_nothing(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
-        await workspace.run_command("true")
+        await workspace.commands.run("true")
         before = open_descriptors()
         for _ in range(3):
-            await ended(await workspace.start_command("true"))
+            await ended(await workspace.commands.start("true"))
         with anyio.fail_after(PATIENCE):
             while open_descriptors() != before:  # the guardian stays for a moment
                 await anyio.sleep(0.01)
@@ -208,9 +208,9 @@ async def test_after_the_last_shell_an_idle_session_holds_nothing(tmp_path: Path
 async def test_very_many_run_at_once_without_threads_up_to_a_limit(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
         threads, descriptors = threading.active_count(), open_descriptors()
-        shells = [await workspace.start_command(f"echo {number}; exec sleep 1000") for number in range(MOST_RUNNING)]
+        shells = [await workspace.commands.start(f"echo {number}; exec sleep 1000") for number in range(MOST_RUNNING)]
         with pytest.raises(CommandNotStarted, match=rf"{MOST_RUNNING} commands.*KillShell"):
-            await workspace.start_command("true")
+            await workspace.commands.start("true")
         for number, shell in enumerate(shells):
             with anyio.fail_after(PATIENCE):
                 while not shell.log.size:
@@ -218,16 +218,16 @@ async def test_very_many_run_at_once_without_threads_up_to_a_limit(tmp_path: Pat
             assert shell.log.read_new(100).text == f"{number}\n"
         assert threading.active_count() <= threads + 1  # the one that measures the scratch folder
         assert open_descriptors() - descriptors <= 3 * MOST_RUNNING + 5
-        await workspace.end_shell(shells[0])
-        await ended(await workspace.start_command("true"))
+        await workspace.commands.end(shells[0])
+        await ended(await workspace.commands.start("true"))
 
 
 async def test_a_flood_keeps_memory_flat(tmp_path: Path) -> None:
     size = 128 << 20
     async with workspace_in(tmp_path) as workspace:
-        await ended(await workspace.start_command("true"))
+        await ended(await workspace.commands.start("true"))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        shell = await workspace.start_command(f"echo begin; head -c {size} /dev/zero | tr '\\0' x; echo; echo end")
+        shell = await workspace.commands.start(f"echo begin; head -c {size} /dev/zero | tr '\\0' x; echo; echo end")
         await ended(shell)
         news = shell.log.read_new(30_000)
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 * 1024  # KiB
@@ -264,7 +264,7 @@ from toolwright.workspace import Workspace
 async def main():
     workspace = Workspace(sys.argv[1] + "/ws", env={}, state_dir=sys.argv[1] + "/state")
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, resource.RLIM_INFINITY))  # larger files fail like on a full disk
-    shell = await workspace.start_command("ulimit -S -f unlimited; yes")
+    shell = await workspace.commands.start("ulimit -S -f unlimited; yes")
     await shell.wait(30)
     print(shell.status, shell.log.size, shell.problem)
     await workspace.close()
@@ -296,19 +296,19 @@ async def until_given_back(used):
 
 async def main():
     workspace = Workspace(sys.argv[1] + "/ws", env={}, state_dir=sys.argv[1] + "/state")
-    await workspace.run_command("true")
+    await workspace.commands.run("true")
     used = len(os.listdir("/proc/self/fd"))
-    await (await workspace.start_command("true")).wait(30)
+    await (await workspace.commands.start("true")).wait(30)
     await until_given_back(used)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     for room in (1, 4, 6, 8):
         resource.setrlimit(resource.RLIMIT_NOFILE, (used + room - 1, hard))
-        print(await attempt(workspace.run_command("true")), await attempt(workspace.start_command("exit")), sep="\\n")
+        print(await attempt(workspace.commands.run("true")), await attempt(workspace.commands.start("exit")), sep="\\n")
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        for shell in workspace.shells:
+        for shell in workspace.commands.shells:
             await shell.wait(30)
         await until_given_back(used)
-    assert (await workspace.run_command("echo fine")).output.text == "fine\\n"
+    assert (await workspace.commands.run("echo fine")).output.text == "fine\\n"
     await workspace.close()
 
 anyio.run(main, backend=sys.argv[2])
@@ -335,9 +335,9 @@ from toolwright.workspace import Workspace, WorkspaceError
 async def main(base, processes):
     workspace = Workspace(base + "/ws", env={}, state_dir=base + "/state")
     ways = {
-        "command": lambda: workspace.run_command("true"),
-        "background": lambda: workspace.start_command("true"),
-        "hook": lambda: workspace.exchange("true", stdin=b"", on_output=len),
+        "command": lambda: workspace.commands.run("true"),
+        "background": lambda: workspace.commands.start("true"),
+        "hook": lambda: workspace.commands.exchange("true", stdin=b"", on_output=len),
         "look": lambda: workspace.with_folder(".", lambda folder: None),
     }
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
@@ -351,7 +351,7 @@ async def main(base, processes):
     resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))
     for way in ways.values():
         await way()
-    print((await workspace.run_command("echo fine")).output.text)
+    print((await workspace.commands.run("echo fine")).output.text)
     await workspace.close()
 
 first, second, user, backend = sys.argv[1:]
@@ -392,9 +392,9 @@ from toolwright.workspace import Workspace
 async def main():
     workspace = Workspace(sys.argv[1] + "/ws", env={}, state_dir=sys.argv[1] + "/state")
     if sys.argv[2] == "background":
-        await workspace.start_command(sys.argv[3])
+        await workspace.commands.start(sys.argv[3])
     else:
-        await workspace.run_command(sys.argv[3])
+        await workspace.commands.run(sys.argv[3])
     print("ready", flush=True)
     await anyio.sleep_forever()
 
@@ -433,6 +433,6 @@ async def test_what_other_commands_of_a_killed_runtime_left_ends_when_the_next_s
 
 async def test_a_sweep_leaves_the_commands_of_living_sessions_alone(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
-        shell = await workspace.start_command("exec sleep 1000")
-        workspace._temporaries.sweep()
+        shell = await workspace.commands.start("exec sleep 1000")
+        workspace.temporaries.sweep()
         assert not await shell.wait(0.1)

@@ -84,7 +84,7 @@ def is_running(pid: int) -> bool:
 async def test_a_session_that_ran_commands_leaves_no_group(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     for _ in range(3):
-        await workspace.run_command("true")
+        await workspace.commands.run("true")
     await workspace.close()
     assert groups() == set()
 
@@ -111,7 +111,7 @@ async def test_no_limits_at_all_are_possible(tmp_path: Path) -> None:
 
 async def test_background_commands_are_limited_too(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path, limits=ChildLimits(open_files=61))
-    shell = await workspace.start_command("ulimit -n; ulimit -H -n")
+    shell = await workspace.commands.start("ulimit -n; ulimit -H -n")
     assert await shell.wait(30)
     assert Path(shell.log.path).read_text() == "61\n61\n"
     await workspace.close()
@@ -119,7 +119,7 @@ async def test_background_commands_are_limited_too(tmp_path: Path) -> None:
 
 async def test_a_limit_that_a_background_command_ran_into_is_named(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path, limits=ChildLimits(file_size_mb=1))
-    shell = await workspace.start_command("head -c 5000000 /dev/zero > big")
+    shell = await workspace.commands.start("head -c 5000000 /dev/zero > big")
     assert await shell.wait(30)
     assert "1 MB for one file" in shell.notices[0]
     assert "1 MB for one file" in await text_of("BashOutput", workspace, bash_id=shell.id)
@@ -128,7 +128,7 @@ async def test_a_limit_that_a_background_command_ran_into_is_named(tmp_path: Pat
 
 async def test_a_full_scratch_folder_ends_background_commands(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path, limits=ChildLimits(scratch_mb=2))
-    shell = await workspace.start_command("head -c 4000000 /dev/urandom | base64 -w 0; sleep 600")
+    shell = await workspace.commands.start("head -c 4000000 /dev/urandom | base64 -w 0; sleep 600")
     assert await shell.wait(60)
     assert shell.problem is not None
     assert "sandbox.limits.scratchMb" in shell.problem
@@ -137,7 +137,7 @@ async def test_a_full_scratch_folder_ends_background_commands(tmp_path: Path) ->
 
 async def test_hooks_are_limited_too(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path, limits=ChildLimits(open_files=62))
-    answer = await workspace.exchange("cat; ulimit -H -n", stdin=b"asked ", on_output=lambda piece: None)
+    answer = await workspace.commands.exchange("cat; ulimit -H -n", stdin=b"asked ", on_output=lambda piece: None)
     assert (answer.text, answer.exit_code) == ("asked 62\n", 0)
     await workspace.close()
 

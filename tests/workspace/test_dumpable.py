@@ -76,9 +76,9 @@ COMMANDS = """
 assert dumpable.refuse_inspection()
 async def work():
     workspace = room.Workspace(sys.argv[1], env={}, state_dir=sys.argv[1] + "/state")
-    result = await workspace.run_command("pwd; id -u; sleep 600 & cat /proc/$PPID/environ || echo refused")
+    result = await workspace.commands.run("pwd; id -u; sleep 600 & cat /proc/$PPID/environ || echo refused")
     print(result.output.text, result.exit_code)
-    result = await workspace.run_command("(setsid sleep 600 &); sleep 600", timeout=0.5)
+    result = await workspace.commands.run("(setsid sleep 600 &); sleep 600", timeout=0.5)
     print("timed out", result.timed_out, result.processes_ended)
     await workspace.close()
 anyio.run(work)

@@ -25,7 +25,7 @@ async def workspace(tmp_path: Path) -> AsyncIterator[Workspace]:
 
 async def ask(workspace: Workspace, command: str, *args: str, stdin: bytes = b"") -> Exchange:
     with anyio.fail_after(60):
-        return await workspace.exchange(command, args or None, stdin=stdin, on_output=lambda piece: None)
+        return await workspace.commands.exchange(command, args or None, stdin=stdin, on_output=lambda piece: None)
 
 
 def is_alive(pid: int) -> bool:

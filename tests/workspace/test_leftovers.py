@@ -212,7 +212,7 @@ async def test_spilled_output_of_a_killed_session_goes_when_the_next_one_starts(
         "import anyio, os, sys\n"
         "from toolwright.workspace import Workspace\n"
         "workspace = Workspace(sys.argv[1] + '/ws', env={}, state_dir=sys.argv[1] + '/state')\n"
-        "result = anyio.run(workspace.run_command, 'head -c 100000 /dev/zero')\n"
+        "result = anyio.run(workspace.commands.run, 'head -c 100000 /dev/zero')\n"
         "print(result.output.saved_to, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_output_code_and_folder_come_back(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    result = await workspace.run_command("echo out; echo err >&2; mkdir sub; cd sub; exit 3")
+    result = await workspace.commands.run("echo out; echo err >&2; mkdir sub; cd sub; exit 3")
     assert (result.output.text, result.exit_code, result.last_directory) == ("out\nerr\n", 3, f"{tmp_path}/ws/sub")
 
 
@@ -35,14 +35,14 @@ async def test_output_code_and_folder_come_back(tmp_path: Path) -> None:
     ],
 )
 async def test_each_way_to_end_is_reported(tmp_path: Path, command: str, code: int, text: str) -> None:
-    result = await make_workspace(tmp_path).run_command(command, timeout=20)
+    result = await make_workspace(tmp_path).commands.run(command, timeout=20)
     assert (result.exit_code, result.output.text) == (code, text)
 
 
 async def test_a_child_that_holds_stdout_open_does_not_delay_the_result(tmp_path: Path) -> None:
     marker = str(secrets.randbelow(10**6) + 10**6)
     workspace = make_workspace(tmp_path)
-    result = await workspace.run_command(f"echo hi; (sleep {marker} &)", timeout=60)
+    result = await workspace.commands.run(f"echo hi; (sleep {marker} &)", timeout=60)
     assert (result.output.text, result.timed_out) == ("hi\n", False)
     assert running(f"sleep {marker}")  # it may go on until the session ends
     await workspace.close()
@@ -60,7 +60,7 @@ echo started; sleep {m}; sleep {m}
 
 async def test_a_timeout_leaves_no_descendant(tmp_path: Path) -> None:
     marker = str(secrets.randbelow(10**6) + 10**6)
-    result = await make_workspace(tmp_path).run_command(TREE.format(m=marker), timeout=1.0)
+    result = await make_workspace(tmp_path).commands.run(TREE.format(m=marker), timeout=1.0)
     assert result.timed_out
     assert result.output.text.startswith("started\n")  # bash may add which of its children was killed
     assert result.processes_ended >= 2
@@ -70,10 +70,10 @@ async def test_a_timeout_leaves_no_descendant(tmp_path: Path) -> None:
 async def test_cancelling_leaves_no_descendant_and_no_descriptor(tmp_path: Path) -> None:
     marker = str(secrets.randbelow(10**6) + 10**6)
     workspace = make_workspace(tmp_path)
-    await workspace.run_command("true")
+    await workspace.commands.run("true")
     before = open_descriptors()
     async with anyio.create_task_group() as group:
-        group.start_soon(workspace.run_command, f"touch started; {TREE.format(m=marker)}")
+        group.start_soon(workspace.commands.run, f"touch started; {TREE.format(m=marker)}")
         with anyio.fail_after(10):
             while len(running(f"sleep {marker}")) < 5:
                 await anyio.sleep(0.01)
@@ -86,7 +86,7 @@ async def test_a_terminated_command_may_still_say_something(tmp_path: Path) -> N
     command = (
         "trap 'head -c 200000 /dev/zero | tr \"\\0\" x; echo cleaned up; exit 5' TERM; echo begun; while :; do sleep 0.05; done"
     )
-    result = await make_workspace(tmp_path).run_command(command, timeout=0.5)
+    result = await make_workspace(tmp_path).commands.run(command, timeout=0.5)
     assert result.timed_out
     assert result.output.text.startswith("begun\n")
     assert result.output.text.endswith("cleaned up\n")
@@ -94,10 +94,10 @@ async def test_a_terminated_command_may_still_say_something(tmp_path: Path) -> N
 
 async def test_a_flood_of_output_keeps_memory_flat_and_the_whole_in_a_file(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    await workspace.run_command("true")
+    await workspace.commands.run("true")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     size = 64 << 20
-    result = await workspace.run_command(f"echo begin; head -c {size} /dev/zero | tr '\\0' x; echo; echo end", timeout=60)
+    result = await workspace.commands.run(f"echo begin; head -c {size} /dev/zero | tr '\\0' x; echo; echo end", timeout=60)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 16 * 1024  # KiB
     saved = result.output.saved_to
@@ -126,9 +126,9 @@ async def test_a_flood_of_output_keeps_memory_flat_and_the_whole_in_a_file(tmp_p
 )
 async def test_no_kind_of_flood_takes_memory(tmp_path: Path, command: str) -> None:
     workspace = make_workspace(tmp_path)
-    await workspace.run_command("true")
+    await workspace.commands.run("true")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    result = await workspace.run_command(command, timeout=100)
+    result = await workspace.commands.run(command, timeout=100)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 * 1024  # KiB
     assert (result.exit_code, result.timed_out) == (0, False)
     assert len(result.output.text) < 31_000
@@ -147,20 +147,20 @@ async def test_the_event_loop_goes_on_during_a_flood(tmp_path: Path) -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(tick)
-        await make_workspace(tmp_path).run_command("yes", timeout=0.5)
+        await make_workspace(tmp_path).commands.run("yes", timeout=0.5)
         group.cancel_scope.cancel()
     assert ticks
 
 
 async def test_no_descriptor_and_no_zombie_is_left(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    await workspace.run_command("true")
+    await workspace.commands.run("true")
     before = open_descriptors()
     for _ in range(5):
-        await workspace.run_command("echo hi")
-        await workspace.run_command("yes | head -c 200000")
+        await workspace.commands.run("echo hi")
+        await workspace.commands.run("yes | head -c 200000")
         with pytest.raises(CommandNotStarted, match="Argument list too long"):
-            await workspace.run_command("x" * 200_000)
+            await workspace.commands.run("x" * 200_000)
     assert open_descriptors() == before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
@@ -170,16 +170,16 @@ async def test_a_folder_outside_is_no_place_to_run_in(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     for folder in ("/", "..", str(tmp_path)):
         with pytest.raises(PathNotAllowed):
-            await workspace.run_command("true", cwd=folder)
+            await workspace.commands.run("true", cwd=folder)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 async def test_commands_run_as_the_user_of_the_session(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path, user="nobody")
-    result = await workspace.run_command("id -un; echo $USER; kill -0 1 2>/dev/null || echo harmless")
+    result = await workspace.commands.run("id -un; echo $USER; kill -0 1 2>/dev/null || echo harmless")
     assert result.output.text == "nobody\nnobody\nharmless\n"
     with pytest.raises(CommandNotStarted, match="no user"):
-        await make_workspace(tmp_path, user="nobody-at-all").run_command("true")
+        await make_workspace(tmp_path, user="nobody-at-all").commands.run("true")
 
 
 async def test_many_commands_run_at_once(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ async def test_many_commands_run_at_once(tmp_path: Path) -> None:
     results: list[str] = []
 
     async def one(number: int) -> None:
-        results.append((await workspace.run_command(f"sleep 0.2; echo {number}")).output.text.strip())
+        results.append((await workspace.commands.run(f"sleep 0.2; echo {number}")).output.text.strip())
 
     async with anyio.create_task_group() as group:
         for number in range(20):

@@ -60,7 +60,7 @@ async def test_the_scratch_folder_cannot_be_planted(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     old = os.umask(0)
     try:
-        result = await workspace.run_command("head -c 200000 /dev/zero")
+        result = await workspace.commands.run("head -c 200000 /dev/zero")
     finally:
         os.umask(old)
     saved = Path(str(result.output.saved_to))
@@ -68,7 +68,7 @@ async def test_the_scratch_folder_cannot_be_planted(tmp_path: Path) -> None:
     assert saved.stat().st_mode & 0o777 == 0o600
     assert workspace.resolve(str(saved)) == str(saved)
     (saved.parent / "output-2.txt").symlink_to(tmp_path / "target")
-    second = await workspace.run_command("head -c 200000 /dev/zero")
+    second = await workspace.commands.run("head -c 200000 /dev/zero")
     assert second.exit_code == 0
     assert "no file could be made for it: File exists" in second.output.text
     assert not (tmp_path / "target").exists()

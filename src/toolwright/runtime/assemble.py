@@ -330,7 +330,7 @@ def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
             limits=command_limits(options, ground),
         )
         if options.user is not None:
-            workspace.child_environment()  # looks the user up
+            workspace.commands.environment()  # looks the user up
         return workspace
     except BadPath as error:
         raise OptionsError(f"add_dirs: {error}") from None

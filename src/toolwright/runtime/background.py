@@ -33,7 +33,7 @@ class BackgroundTasks:
         self._send = send
         self._wake = wake
         self._untold: tuple[BackgroundShell, ...] = ()
-        workspace.on_shell = self._changed
+        workspace.commands.on_change = self._changed
 
     def take_news(self) -> list[str]:
         """What the model has not been told yet: one text for each task that has ended since."""
@@ -64,11 +64,11 @@ class BackgroundTasks:
     async def stop(self, task_id: str) -> None:
         """A person ends a task. The model hears of it with the next request. An unknown id is no error."""
         try:
-            shell = self._workspace.shell(task_id)
+            shell = self._workspace.commands.shell(task_id)
         except UnknownShell:
             return
         if shell.running:
-            await self._workspace.end_shell(shell)
+            await self._workspace.commands.end(shell)
 
     def _changed(self, shell: BackgroundShell) -> None:
         if shell.running:
@@ -108,7 +108,7 @@ class BackgroundTasks:
         self._send(frames.background_tasks_changed(tasks, self._session_id))
 
     def _running(self) -> list[BackgroundShell]:
-        return [shell for shell in self._workspace.shells if shell.running]
+        return [shell for shell in self._workspace.commands.shells if shell.running]
 
 
 def is_worth_a_turn(shell: BackgroundShell) -> bool:

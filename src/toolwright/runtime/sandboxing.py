@@ -85,7 +85,7 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
     except SandboxUnavailable as error:
         if config.fail_if_unavailable is not False:
             raise OptionsError(f"sandbox: {error}") from None
-        workspace.unenclosed = str(error)
+        workspace.commands.unenclosed = str(error)
         around.tell(f"toolwright: commands run WITHOUT a sandbox: {error}")
         return None
     if mechanism.name == "Landlock":  # without a network there is nothing to ask about
@@ -100,7 +100,7 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
         ignored=dict(config.ignore_violations),
         withheld=frozenset(each.name for each in config.credentials if each.kind == "variable"),
     )
-    workspace.enclose(mechanism, lambda: rules_of(config, around, state_dir), way_out=way_out, terms=terms)
+    workspace.commands.enclose(mechanism, lambda: rules_of(config, around, state_dir), way_out=way_out, terms=terms)
     return way_out
 
 
@@ -227,4 +227,4 @@ def way_out_of(config: SandboxConfig, around: Surroundings) -> Egress | None:
     except BadDomainRule as error:
         raise OptionsError(f"sandbox.network: {error}") from None
     own = OwnProxies(network.http_proxy_port, network.socks_proxy_port)
-    return Egress(EgressOptions(policy, ask=around.ask, own=own, account=around.workspace.account_ids))
+    return Egress(EgressOptions(policy, ask=around.ask, own=own, account=around.workspace.commands.account_ids))

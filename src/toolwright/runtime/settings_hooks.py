@@ -79,7 +79,7 @@ def command_runner(workspace: Workspace) -> RunCommand:
     async def run(
         command: str, args: tuple[str, ...] | None, *, stdin: bytes, on_output: Callable[[bytes], None]
     ) -> CommandEnd:
-        answer = await workspace.exchange(command, args, stdin=stdin, on_output=on_output)
+        answer = await workspace.commands.exchange(command, args, stdin=stdin, on_output=on_output)
         return CommandEnd(answer.exit_code, answer.text, answer.errors)
 
     return run

@@ -61,7 +61,7 @@ def surroundings(
     return Surroundings(
         workspace.home,
         env,
-        workspace.child_environment,
+        workspace.commands.environment,
         lambda: roots,
         account=account_of(user),
         answering=answering,

@@ -63,12 +63,12 @@ class Bash(BuiltinTool):
     timeout = None
 
     def effects(self, parsed: BashInput, workspace: Workspace) -> Effects:
-        enclosure, enclosed = workspace.enclosure, _is_enclosed(parsed, workspace)
+        enclosure, enclosed = workspace.commands.enclosure, _is_enclosed(parsed, workspace)
         return Effects(
             command=parsed.command,
             cwd=workspace.touched_paths(parsed.cwd)[0],
             sandboxed=enclosed and enclosure is not None and enclosure.terms.auto_allow,
-            must_ask=parsed.dangerouslyDisableSandbox and not enclosed and workspace.encloses(parsed.command),
+            must_ask=parsed.dangerouslyDisableSandbox and not enclosed and workspace.commands.encloses(parsed.command),
         )
 
     async def perform(self, parsed: BashInput, context: ToolContext) -> ToolOutput:
@@ -91,12 +91,12 @@ class Bash(BuiltinTool):
 async def _run(parsed: BashInput, workspace: Workspace, timeout: float) -> CommandResult:
     with _in_words(parsed):
         unsandboxed = not _is_enclosed(parsed, workspace)
-        return await workspace.run_command(parsed.command, cwd=parsed.cwd, timeout=timeout, unsandboxed=unsandboxed)
+        return await workspace.commands.run(parsed.command, cwd=parsed.cwd, timeout=timeout, unsandboxed=unsandboxed)
 
 
 async def _start(parsed: BashInput, context: ToolContext, notices: list[str]) -> ToolOutput:
     with _in_words(parsed):
-        shell = await context.workspace.start_command(
+        shell = await context.workspace.commands.start(
             parsed.command,
             cwd=parsed.cwd,
             description=parsed.description,
@@ -129,11 +129,11 @@ def _in_words(parsed: BashInput) -> Iterator[None]:
 
 
 def _is_enclosed(parsed: BashInput, workspace: Workspace) -> bool:
-    return workspace.encloses(parsed.command, disabled=parsed.dangerouslyDisableSandbox)
+    return workspace.commands.encloses(parsed.command, disabled=parsed.dangerouslyDisableSandbox)
 
 
 def _without_sandbox(workspace: Workspace) -> list[str]:
-    return [] if workspace.unenclosed is None else [f"this ran WITHOUT a sandbox: {workspace.unenclosed}"]
+    return [] if workspace.commands.unenclosed is None else [f"this ran WITHOUT a sandbox: {workspace.commands.unenclosed}"]
 
 
 def _return_home(workspace: Workspace) -> list[str]:

@@ -51,7 +51,7 @@ class BashOutput(BuiltinTool):
     timeout = None
 
     async def perform(self, parsed: BashOutputInput, context: ToolContext) -> ToolOutput:
-        shell = context.workspace.shell(parsed.bash_id)
+        shell = context.workspace.commands.shell(parsed.bash_id)
         milliseconds = min(parsed.timeout, LONGEST_TIMEOUT_MS)
         if parsed.block:
             await shell.wait(milliseconds / 1000)

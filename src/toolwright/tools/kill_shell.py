@@ -24,9 +24,9 @@ class KillShell(BuiltinTool):
 
     async def perform(self, parsed: KillShellInput, context: ToolContext) -> ToolOutput:
         workspace = context.workspace
-        shell = workspace.shell(parsed.shell_id)
+        shell = workspace.commands.shell(parsed.shell_id)
         was_running, shell.told = shell.running, True
-        ended = await workspace.end_shell(shell)
+        ended = await workspace.commands.end(shell)
         processes = f"{ended} process{'' if ended == 1 else 'es'}"
         if was_running:
             message = f"Ended {shell.id} ({processes}): {shell.command}"

@@ -42,7 +42,7 @@ async def workspace(server: Reached) -> AsyncIterator[Workspace]:
             wishes = NetworkWishes(allowed_domains=["allowed.test"])
             return sandbox_rules(session.home, [], home="/nowhere", secrets=(), filesystem=FilesystemWishes(), network=wishes)
 
-        session.enclose(mechanism_named("bubblewrap", folder / "register"), rules, way_out=egress)
+        session.commands.enclose(mechanism_named("bubblewrap", folder / "register"), rules, way_out=egress)
         try:
             yield session
         except NetworkUnavailable as error:
@@ -54,7 +54,7 @@ async def workspace(server: Reached) -> AsyncIterator[Workspace]:
 
 async def test_only_allowed_hosts_are_reached(workspace: Workspace, server: Reached) -> None:
     port = server.port
-    allowed = await workspace.run_command(f"curl -sS http://allowed.test:{port}/x", timeout=60)
+    allowed = await workspace.commands.run(f"curl -sS http://allowed.test:{port}/x", timeout=60)
     assert allowed.output.text == "hello from /x"
     reached = server.connections
     for command in (
@@ -63,26 +63,26 @@ async def test_only_allowed_hosts_are_reached(workspace: Workspace, server: Reac
         f"exec 3<>/dev/tcp/127.0.0.1/{port}",
         "getent hosts allowed.test",
     ):
-        result = await workspace.run_command(command, timeout=60)
+        result = await workspace.commands.run(command, timeout=60)
         assert "hello" not in result.output.text
     assert server.connections == reached
 
 
 async def test_refused_hosts_are_named_for_the_command_that_asked_for_them(workspace: Workspace, server: Reached) -> None:
     command = f"curl -sS http://other.test:{server.port}/ -o /dev/null; exit 0"
-    result = await workspace.run_command(command, timeout=60)
+    result = await workspace.commands.run(command, timeout=60)
     assert len(result.notices) == 1
     assert "refused connections" in result.notices[0]
     assert f"host other.test (port {server.port}) is not allowed" in result.notices[0]
-    assert (await workspace.run_command("true", timeout=60)).notices == ()
-    shell = await workspace.start_command(command)
+    assert (await workspace.commands.run("true", timeout=60)).notices == ()
+    shell = await workspace.commands.start(command)
     assert await shell.wait(60)
     assert "other.test" in shell.notices[0]
 
 
 async def test_files_are_held_just_the_same_in_that_network(workspace: Workspace, tmp_path: Path) -> None:
     outside = Path(workspace.home).parent
-    result = await workspace.run_command(
+    result = await workspace.commands.run(
         f"echo x > {outside}/x; echo x > .mcp.json; grep -E 'CapEff|Seccomp:|NoNew' /proc/self/status; "
         "unshare -U true; cat /proc/1/environ | tr '\\0' '\\n' | grep -c PROXY; echo ok > made",
         timeout=60,

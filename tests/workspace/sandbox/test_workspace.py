@@ -54,19 +54,19 @@ def enclosed(folder: Path, name: str, *, user: str | None = None, env: dict[str,
             permissions=PermissionPaths(is_hidden=lambda path: path.endswith("/.env")),
         )
 
-    workspace.enclose(mechanism_named(name, folder / "register"), rules)
+    workspace.commands.enclose(mechanism_named(name, folder / "register"), rules)
     return workspace
 
 
 @pytest.mark.parametrize("name", ["bubblewrap", "Landlock"])
 async def test_a_command_reports_its_output_code_and_folder(folder: Path, name: str) -> None:
     workspace = enclosed(folder, name)
-    result = await workspace.run_command(f"echo x > {folder}/outside/x; cd work; echo out; exit 3", timeout=60)
+    result = await workspace.commands.run(f"echo x > {folder}/outside/x; cd work; echo out; exit 3", timeout=60)
     assert (result.exit_code, result.last_directory) == (3, f"{folder}/ws/work")
     assert result.output.text.endswith("out\n")
     assert list((folder / "outside").iterdir()) == []
     before = open_descriptors()
-    await workspace.run_command("true", timeout=60)
+    await workspace.commands.run("true", timeout=60)
     assert open_descriptors() == before
     await workspace.close()
     assert os.listdir(folder / "ws") == ["work"]
@@ -76,10 +76,10 @@ async def test_a_command_reports_its_output_code_and_folder(folder: Path, name: 
 async def test_a_background_command_is_held_as_well_and_its_stubs_go_when_it_ends(folder: Path, name: str) -> None:
     (folder / "ws/.env").write_text("hunter2")
     workspace = enclosed(folder, name)
-    shell = await workspace.start_command(f"cat .env; echo x > {folder}/outside/x; echo x > .mcp.json; echo done; sleep 600")
+    shell = await workspace.commands.start(f"cat .env; echo x > {folder}/outside/x; echo x > .mcp.json; echo done; sleep 600")
     await _until(lambda: b"done" in Path(shell.log.path).read_bytes())
-    await workspace.run_command("echo y > .envrc", timeout=60)  # a second command must not take the first one's covers away
-    await workspace.end_shell(shell)
+    await workspace.commands.run("echo y > .envrc", timeout=60)  # a second command must not take the first one's covers away
+    await workspace.commands.end(shell)
     assert b"hunter2" not in Path(shell.log.path).read_bytes()
     assert list((folder / "outside").iterdir()) == []
     assert sorted(os.listdir(folder / "ws")) == [".env", "work"]
@@ -90,18 +90,18 @@ async def test_a_command_is_not_started_where_its_sandbox_is_refused(folder: Pat
     (folder / "ws/.git").symlink_to("nowhere")
     workspace = enclosed(folder, "bubblewrap")
     with pytest.raises(SandboxRefused):
-        await workspace.run_command("echo x > work/x", timeout=60)
+        await workspace.commands.run("echo x > work/x", timeout=60)
     with pytest.raises(SandboxRefused):
-        await workspace.start_command("echo x > work/x")
+        await workspace.commands.start("echo x > work/x")
     assert os.listdir(folder / "ws/work") == []
-    await workspace.run_command("echo x > work/x", timeout=60, unsandboxed=True)
+    await workspace.commands.run("echo x > work/x", timeout=60, unsandboxed=True)
     assert os.listdir(folder / "ws/work") == ["x"]
     await workspace.close()
 
 
 async def test_a_timeout_ends_a_sandboxed_tree_and_leaves_nothing(folder: Path) -> None:
     workspace = enclosed(folder, "bubblewrap")
-    result = await workspace.run_command("trap '' TERM; (setsid sleep 600 &) ; sleep 600", timeout=1)
+    result = await workspace.commands.run("trap '' TERM; (setsid sleep 600 &) ; sleep 600", timeout=1)
     assert result.timed_out
     assert os.listdir(folder / "ws") == ["work"]
     await workspace.close()
@@ -113,7 +113,7 @@ GOODBYE = "trap 'echo bye; touch work/tidied; exit 7' TERM; echo ready; while :;
 @pytest.mark.parametrize("name", ["bubblewrap", "Landlock"])
 async def test_a_timeout_lets_a_sandboxed_command_clean_up(folder: Path, name: str) -> None:
     workspace = enclosed(folder, name)
-    result = await workspace.run_command(GOODBYE, timeout=3)
+    result = await workspace.commands.run(GOODBYE, timeout=3)
     if "ready" not in result.output.text:
         pytest.skip("this machine is too slow to start a command in three seconds")
     assert result.timed_out
@@ -126,9 +126,9 @@ async def test_a_timeout_lets_a_sandboxed_command_clean_up(folder: Path, name: s
 @pytest.mark.parametrize("name", ["bubblewrap", "Landlock"])
 async def test_a_background_command_that_is_ended_may_clean_up_and_leaves_nothing(folder: Path, name: str) -> None:
     workspace = enclosed(folder, name)
-    shell = await workspace.start_command(f"(setsid sleep 600 &); {GOODBYE}")
+    shell = await workspace.commands.start(f"(setsid sleep 600 &); {GOODBYE}")
     await _until(lambda: b"ready" in Path(shell.log.path).read_bytes())
-    assert await workspace.end_shell(shell) >= 2
+    assert await workspace.commands.end(shell) >= 2
     assert Path(shell.log.path).read_text().endswith("bye\n")
     assert (shell.status, os.listdir(folder / "ws/work")) == ("killed", ["tidied"])
     await workspace.close()
@@ -138,12 +138,12 @@ async def test_a_background_command_that_is_ended_may_clean_up_and_leaves_nothin
 async def test_what_the_sandbox_kept_a_command_from_is_told_of_both_kinds(folder: Path) -> None:
     workspace = enclosed(folder, "bubblewrap")
     command = f"echo x > {folder}/outside/x"
-    result = await workspace.run_command(command, timeout=60)
-    shell = await workspace.start_command(command)
+    result = await workspace.commands.run(command, timeout=60)
+    shell = await workspace.commands.start(command)
     assert await shell.wait(60)
     assert result.notices == shell.notices
     assert "ran in a sandbox (bubblewrap)" in shell.notices[0]
-    fine = await workspace.start_command("echo Permission denied")
+    fine = await workspace.commands.start("echo Permission denied")
     assert await fine.wait(60)
     assert fine.notices == ()
     await workspace.close()
@@ -151,7 +151,7 @@ async def test_what_the_sandbox_kept_a_command_from_is_told_of_both_kinds(folder
 
 async def test_a_link_planted_by_a_command_is_not_followed_by_a_write(folder: Path) -> None:
     workspace = enclosed(folder, "bubblewrap")
-    await workspace.run_command(f"ln -s {folder}/outside l", timeout=60)
+    await workspace.commands.run(f"ln -s {folder}/outside l", timeout=60)
     with pytest.raises(PathNotAllowed):
         await workspace.replace_file("l/x", lambda _: b"x")
     assert list((folder / "outside").iterdir()) == []
@@ -162,9 +162,9 @@ async def test_kept_output_can_be_read_by_the_next_command_and_the_rest_of_the_s
     workspace = enclosed(folder, "bubblewrap")
     (folder / "state").mkdir(exist_ok=True)
     (folder / "state/secret").write_text("hunter2")
-    first = await workspace.run_command("seq 100000", timeout=60, output_limit=1000)
+    first = await workspace.commands.run("seq 100000", timeout=60, output_limit=1000)
     assert first.output.saved_to is not None
-    second = await workspace.run_command(f"tail -n 1 {first.output.saved_to}; cat {folder}/state/secret", timeout=60)
+    second = await workspace.commands.run(f"tail -n 1 {first.output.saved_to}; cat {folder}/state/secret", timeout=60)
     assert second.output.text.startswith("100000\n")
     assert "hunter2" not in second.output.text
     await workspace.close()
@@ -177,7 +177,7 @@ async def test_commands_of_another_user_are_held_too(folder: Path) -> None:
     os.chown(folder / "ws/work", 65534, 65534)
     os.chmod(folder / "outside", 0o777)
     workspace = enclosed(folder, "bubblewrap", user=name)
-    result = await workspace.run_command(f"id -u; echo x > work/x; echo x > {folder}/outside/x; echo t > /tmp/t", timeout=60)
+    result = await workspace.commands.run(f"id -u; echo x > work/x; echo x > {folder}/outside/x; echo t > /tmp/t", timeout=60)
     assert result.output.text.startswith("65534\n")
     assert os.listdir(folder / "ws/work") == ["x"]
     assert os.listdir(folder / "outside") == []
@@ -231,14 +231,14 @@ def _enclosed_slowly(folder: Path) -> tuple[Workspace, _Slow]:
     slow = _Slow()
     workspace = Workspace(str(folder / "ws"), env={}, state_dir=str(folder / "state"))
     rules = SandboxRules((str(folder / "ws"),), str(folder))
-    workspace.enclose(slow, lambda: rules)
+    workspace.commands.enclose(slow, lambda: rules)
     return workspace, slow
 
 
 async def test_a_sandbox_that_takes_its_time_to_end_does_not_stop_the_event_loop(folder: Path) -> None:
     workspace, slow = _enclosed_slowly(folder)
     async with anyio.create_task_group() as group:
-        group.start_soon(workspace.run_command, "true")
+        group.start_soon(workspace.commands.run, "true")
         await _until(lambda: slow.looks)
         slow.may_end.set()
     await workspace.close()
@@ -246,7 +246,7 @@ async def test_a_sandbox_that_takes_its_time_to_end_does_not_stop_the_event_loop
 
 async def test_nor_does_that_of_a_background_command(folder: Path) -> None:
     workspace, slow = _enclosed_slowly(folder)
-    shell = await workspace.start_command("true")
+    shell = await workspace.commands.start("true")
     assert await shell.wait(60)
     assert slow.looks >= 3
     await workspace.close()
