@@ -127,8 +127,7 @@ def _braces(value: str) -> Iterator[Word]:
     if count > MOST_BRACES or any(UNKNOWN in choice for choice in choices):
         yield NO_WORD
         return
-    for combination in product(*choices):
-        text = "".join(combination)
+    for text in filter(None, map("".join, product(*choices))):  # bash leaves out those that are empty
         yield Word(text, glob=_is_pattern(text), tilde=text.startswith("~"))
 
 
