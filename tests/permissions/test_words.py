@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support_permissions import bash, judge
 from toolwright.permissions import read_command
 
-KNOWN = r"""a /b = : , . - 'd' "f" "h\"i" "j\\k" "l\$m" "n\`o" "\q" \r \' \" \\ \~ \* $'\x41' $'\n' $'\101' $'\u00e9' $'\'' $'\cA'
-    $'\z' $'\e' '' "" {g,h} {i,j}k {l} {} {m,} {,n} a{n,o}p{q,r} [ ] "{w,x}" '{y,z}' "é" "~" 'a'"b"\c""".split()  # noqa: SIM905 — a word list
+KNOWN = r"""a /b = : , . - 'd' "f" "h\"i" "j\\k" "l\$m" "n\`o" "\q" \r \' \" \\ \~ \* $'\x41' $'\n' $'\101' $'\u00e9' $'\''
+    $'\cA' $'\z' $'\e' '' "" {g,h} {i,j}k {l} {} {m,} {,n} a{n,o}p{q,r} [ ] "{w,x}" '{y,z}' "é" "~" 'a'"b"\c""".split()  # noqa: SIM905 — a word list
 UNKNOWN = """~ ~/c {1..3} {s,{t,u}} * ? [v] "$X" $X "${X}y" "$@" "a$X" `true` $"t" a=~ b:~/x""".split()  # noqa: SIM905
 
 
