@@ -61,6 +61,14 @@ def test_a_search_below_a_folder_asks_if_a_rule_hides_something_in_it(
     assert verdict(command, Machine(*names)) == "allow"
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [("cat link/../x", "ask"), ("cat link/..", "ask"), ("cat sub/../x", "allow"), ("cd link && cd .. && cat x", "ask")],
+)
+def test_what_stands_above_a_link_is_what_stands_above_its_end(command: str, expected: str) -> None:
+    assert verdict(command, Machine("x", "sub/y", link="/etc/dir")) == expected
+
+
 def test_a_repository_is_judged_where_the_command_stands() -> None:
     assert verdict("git status", Machine()) == "allow"
     assert verdict("cd sub && git status", Machine()) == "ask"

@@ -86,6 +86,11 @@ def test_git_does_not_show_a_tracked_file_that_a_rule_hides(command: str, expect
     assert judge(bash(command), place=place, deny=["Read(.other)"]).behavior == "allow"
 
 
+def test_a_path_with_two_slashes_is_the_path_with_one() -> None:
+    assert judge(read("//work/app/a")).behavior == "allow"
+    assert judge(read("/work/app/a\0b")).behavior == "ask"
+
+
 def test_in_the_root_everything_is_inside() -> None:
     assert Place("/").root_of("/etc/passwd") == "/"
     assert judge(read("/etc/passwd"), place=Place("/")).behavior == "allow"

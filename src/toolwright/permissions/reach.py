@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from . import git_commands
 from .lines import Part
 from .words import UNKNOWN, Word
 
@@ -57,7 +56,7 @@ def reaching(part: Part) -> Word | None:
         return next((word for word in rest[:1] if word.may_be_option or word.text in ("eval", "repl")), None)
     if name in ("npm", "pnpm", "yarn", "bun"):
         return _own_options(rest)
-    return git_commands.reaching(part.words) if name == "git" else None
+    return None
 
 
 def _inline(part: Part, letters: str) -> Word | None:
@@ -65,9 +64,7 @@ def _inline(part: Part, letters: str) -> Word | None:
     for word in part.words[1:]:
         if not word.text.startswith("-"):
             return word if word.text.startswith(UNKNOWN) or word.text.startswith("/dev/") else None
-        if word.text == "-" or word.text in ("-m", "--version", "-V", "-v", "--help", "--check", "--test"):
-            return word if word.text == "-" else None
-        if word.text.partition("=")[0] in _INLINE_LONG or not word.known or _has_letter(word.text, letters):
+        if word.text == "-" or word.text.partition("=")[0] in _INLINE_LONG or not word.known or _has_letter(word.text, letters):
             return word
     return part.words[0] if part.piped else None
 
@@ -164,7 +161,7 @@ def _matches(word: Word, options: tuple[str, ...]) -> bool:
         name = text.partition("=")[0]
         return len(name) > 2 and any(option.startswith(name) for option in options if option.startswith("--"))
     if text.startswith("-"):
-        return any(_in_bundle(option, text) for option in options if option.startswith("-") and not option.startswith("--"))
+        return any(_in_bundle(option, text) for option in options)
     return any(text.startswith(option) for option in options if option.endswith("="))
 
 
