@@ -268,3 +268,10 @@ def test_rules_that_are_added_leave_those_that_are_there() -> None:
     assert not kept.with_update(PermissionUpdate("removeRules", rules=[PermissionRuleValue("A")], behavior="deny")).rules
     with pytest.raises(OptionsError, match="needs a behavior"):
         first.with_update(PermissionUpdate("addRules", rules=[PermissionRuleValue("B")]))
+
+
+def test_an_update_says_whose_rules_they_are_and_names_tools_as_people_do() -> None:
+    update = PermissionUpdate("addRules", rules=[PermissionRuleValue("Task")], behavior="deny", destination="session")
+    assert RuleSet().with_update(update, canonical={"Task": "Agent"}.__getitem__).rules == (
+        Rule("Agent", None, "deny", "session"),
+    )
