@@ -121,11 +121,17 @@ class StdioProcess:
 
     async def start(self) -> None:
         """Raises `LinkError`."""
+        from toolwright.workspace import guardian
         from toolwright.workspace.limits import inline
         from toolwright.workspace.trees import Mark
 
         self._mark = Mark.new_session()
-        self._child = await inline(self._start)
+        self._have_it_watched()  # before it runs: we may be killed at any moment
+        try:
+            self._child = await inline(self._start)
+        except BaseException:
+            guardian.release(self._mark_session)
+            raise
         self._reader = spawn(self._listen, name=f"mcp server {self._launch.command}")
 
     def _start(self) -> ChildProcess:
@@ -158,7 +164,6 @@ class StdioProcess:
         os.set_blocking(ours, False)
         self._stdin = ours
         self._put_mark(child.pid)
-        self._have_it_watched()
         return child
 
     def _have_it_watched(self) -> None:
