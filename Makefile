@@ -8,6 +8,9 @@ VENV := .venv
 INTEROP := .venv-interop
 MUTATION := .venv-mutants
 
+# Hundreds of tests start our command: without byte code each of them would compile it anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test lint types layers unit interop mutants bench clean
 
 demo: $(VENV)/.package
@@ -27,7 +30,7 @@ layers: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 
 unit: $(VENV)/.dev
-	$(VENV)/bin/pytest -n 2
+	$(VENV)/bin/pytest -n 4
 
 # Conversations with published packages: large downloads, so apart from `make test`.
 interop: $(INTEROP)/.peers
