@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 
-settings.register_profile("unhurried", deadline=None)
+settings.register_profile("unhurried", deadline=None, max_examples=60)
 settings.load_profile("unhurried")
 
 

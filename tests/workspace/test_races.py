@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 TRIES = {"Grep": 150, "Glob": 150, "Bash": 100}
 """How often each tool tries; those that start no process 1,400 times: more than 10,000 in all."""
-LONGEST = float(os.environ.get("RACE_SECONDS", "1.5"))
+LONGEST = float(os.environ.get("RACE_SECONDS", "0.7"))
 """Seconds per tool after which a slow machine stops trying."""
 _SWAPPER = """
 import ctypes, os, sys
