@@ -46,7 +46,7 @@ LATER = {
 }
 """Names that come with the session stores and listings."""
 
-OURS = {"ControlError", "OptionsError"}
+OURS = {"ControlError", "OptionsError", "refuse_inspection"}
 """Names that only we have."""
 
 
