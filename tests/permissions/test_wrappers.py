@@ -82,6 +82,7 @@ TEXTS = [
     *(
         "bash -c '@@'",
         "bash -ec '@@' y",
+        "bash -Bc '@@'",
         "bash -c -- '@@'",
         "bash -c +x '@@'",
         "bash --norc -c '@@'",
@@ -171,6 +172,7 @@ def test_a_forbidding_rule_sees_what_they_run(line: str) -> None:
             ("find . -exec", "allow"),
             ("git rebase main", "allow"),
         ),
+        *(("watch $X y", "ask"), ("watch y $X", "ask"), ("watch y", "allow"), ("timeout 5 r? x", "ask"), ("nohup $X x", "ask")),
         *(("eval", "allow"), ("xargs", "allow"), ("timeout 5", "allow"), ("git -x", "allow")),
     ],
 )
