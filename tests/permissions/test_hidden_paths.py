@@ -44,5 +44,13 @@ def test_a_rule_for_all_in_a_folder_is_about_the_folder_too() -> None:
     assert [hidden(path) for path in ("/ws", "/ws/a", "/wsx", "/xx/ws/a")] == [True, True, False, False]
 
 
+@pytest.mark.parametrize("path", ["/ws//secret", "/ws/./secret", "/ws/a/../secret", "//ws/secret", "/ws/secret/."])
+def test_no_other_spelling_shows_a_hidden_path(path: str) -> None:
+    hidden = hidden_paths(rules=RuleSet.parse(deny=["Read(//ws/secret)"]), place=PLACE)
+    assert hidden is not None
+    assert hidden(path)
+    assert not hidden(path.replace("secret", "open"))
+
+
 def test_without_rules_about_reading_nothing_has_to_be_asked() -> None:
     assert hidden_paths(rules=RuleSet.parse(deny=["Bash", "Edit(x)"]), place=PLACE) is None

@@ -77,12 +77,21 @@ def test_a_forbidding_rule_may_look_at_one_parameter() -> None:
     assert verdict(named("mcp__db__query", table="logs"), allow=["mcp__db"], deny=["mcp__db__query(table:us*)"]) == "allow"
     assert verdict(named("mcp__db__query", table=["users"]), allow=["mcp__db"], deny=["mcp__db__query(table:us*)"]) == "ask"
     assert verdict(named("mcp__db__query", dry=False), allow=["mcp__db"], ask=["mcp__db__query(dry:false)"]) == "ask"
+    assert verdict(named("mcp__db__query", at="a:b"), allow=["mcp__db"], deny=["mcp__db__query(at:a:b)"]) == "deny"
 
 
 def test_rules_for_agents_name_the_agent() -> None:
     assert verdict(Call("Agent", {"subagent_type": "Explore"}), allow=["Agent(Explore)"]) == "allow"
     assert verdict(Call("Agent", {"subagent_type": "Plan"}), allow=["Agent(Explore)"]) == "ask"
     assert verdict(Call("Agent", {}), allow=["Agent(Explore)"]) == "ask"
+
+
+@pytest.mark.parametrize(("tool", "field"), [("Agent", "subagent_type"), ("Skill", "skill")])
+def test_forbidding_rules_for_agents_and_skills_name_them(tool: str, field: str) -> None:
+    rules = {"allow": [tool], "deny": [f"{tool}(deploy*)"]}
+    assert verdict(Call(tool, {field: "deploy-all"}), **rules) == "deny"
+    assert verdict(Call(tool, {field: "explore"}), **rules) == "allow"
+    assert verdict(Call(tool, {field: ["deploy"]}), **rules) == "ask"
 
 
 FETCHED = "huggingface.co github.com raw.githubusercontent.com docs.anthropic.com localhost".split()  # noqa: SIM905 — a word list
