@@ -94,12 +94,13 @@ class RemoteSession:
         try:
             await self._transport.connect()
             self._reader = spawn(self._read, name="remote session")
-            self._greeting = await self._ask(initialize_request(self._hooks, self._extras), initialize_seconds())
-            check_answer(self._hooks, self._greeting)
+            answer = await self._ask(initialize_request(self._hooks, self._extras), initialize_seconds())
+            check_answer(self._hooks, answer)
         except BaseException:
             await self.close()
             raise
-        return self._greeting
+        self._greeting = answer
+        return answer
 
     async def send(self, frame: Frame) -> None:
         await self._changed.tell()

@@ -19,6 +19,7 @@ from toolwright.protocol import frames
 from toolwright.runtime import checks
 from toolwright.runtime.asking import PATIENCE, Asking
 from toolwright.runtime.background import BackgroundTasks
+from toolwright.runtime.call_facts import OF_ITS_OWN
 from toolwright.runtime.context_usage import ASSUMED_WINDOW
 from toolwright.runtime.conversation import Conversation
 from toolwright.runtime.gate import Gate, no_judge
@@ -34,7 +35,7 @@ from toolwright.runtime.resume import Beginning, begin
 from toolwright.runtime.server_progress import progress_frames
 from toolwright.runtime.server_prompts import ServerPrompts
 from toolwright.runtime.server_waits import first_turn_patience, output_limit, waits_for_servers
-from toolwright.runtime.session import LocalSession, Parts
+from toolwright.runtime.session import CLOSE_SECONDS, LocalSession, Parts
 from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.system_prompt import system_prompt
 from toolwright.runtime.tool_calls import ToolRunner
@@ -42,7 +43,6 @@ from toolwright.runtime.tool_choice import Offered, offered_tools
 from toolwright.runtime.tool_search import WaitingTools, policy_of
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.sessions import config_dir
-from toolwright.tools.registry import OF_OWN_SHELLS, OF_THE_SESSION
 from toolwright.tools.standing import Standing, Todo
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
@@ -76,7 +76,7 @@ async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSessio
     try:
         await assembly.open()
     except BaseException:
-        with anyio.CancelScope(shield=True):
+        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
             await assembly.release()
         raise
     return assembly
@@ -154,7 +154,7 @@ class Assembly:
         self, beginning: Beginning, models: list[ResolvedModel], offered: Offered, *, ledger: Ledger
     ) -> Conversation:
         options, longest = self._options, output_limit(self._ground.env)
-        preapproved = frozenset(tool.name for tool in offered.given) | OF_OWN_SHELLS | OF_THE_SESSION
+        preapproved = frozenset(tool.name for tool in offered.given) | OF_ITS_OWN
         runner = ToolRunner(self._toolbox, self._gate, self._hooks, self._workspace, beginning.session_id, preapproved)
         runner.longest_served = longest
         runner.standing = Standing(self._gate, todos_changed=self.tell_todos)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the sandbox is loaded only for sessions that have one
     from toolwright.workspace.egress.session import Egress
     from toolwright.workspace.sandbox.launch import Mechanism
     from toolwright.workspace.sandbox.policy import PermissionPaths, SandboxRules
+    from toolwright.workspace.sandbox.terms import Terms
 
 _WILDCARDS = frozenset("*?[")
 
@@ -71,7 +72,6 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
     from toolwright.workspace.sandbox.enclosure import register_folder, sweep_stubs
     from toolwright.workspace.sandbox.errors import SandboxUnavailable
     from toolwright.workspace.sandbox.mechanisms import choose
-    from toolwright.workspace.sandbox.terms import Terms
 
     if config.network.allow_managed_domains_only:
         raise OptionsError("sandbox.network.allowManagedDomainsOnly is not supported in this version and must not be ignored")
@@ -93,15 +93,22 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
     if config.self_test:
         await anyio.to_thread.run_sync(check_mechanism, mechanism)
     way_out = way_out_of(config, around)
-    terms = Terms(
+    terms = terms_of(config)
+    workspace.commands.enclose(mechanism, lambda: rules_of(config, around, state_dir), way_out=way_out, terms=terms)
+    return way_out
+
+
+def terms_of(config: SandboxConfig) -> Terms:
+    """Which commands are enclosed, and what is said of it."""
+    from toolwright.workspace.sandbox.terms import Terms
+
+    return Terms(
         excluded=config.excluded_commands,
         allows_exceptions=config.allow_unsandboxed_commands is not False,
         auto_allow=config.auto_allow_bash is not False,
         ignored=dict(config.ignore_violations),
         withheld=frozenset(each.name for each in config.credentials if each.kind == "variable"),
     )
-    workspace.commands.enclose(mechanism, lambda: rules_of(config, around, state_dir), way_out=way_out, terms=terms)
-    return way_out
 
 
 def check_mechanism(mechanism: Mechanism) -> None:
