@@ -46,5 +46,5 @@ class HookNews(Listener):
             self._session.put_now(frames.system("informational", self._session_id, content=text, level="info"))
         if event == "PreModelSwitch" and (outcome.block or outcome.decision in ("deny", "ask")):
             # Whoever wrote this hook meant it to guard something.
-            self.diagnose("toolwright: a PreModelSwitch hook refused a fallback, which cannot wait for it: the model was changed.")
+            self.diagnose("toolwright: a PreModelSwitch hook refused a fallback, which cannot wait: the model was changed.")
         self._session.started.conversation.contexts.extend(outcome.additional_context)
