@@ -145,9 +145,9 @@ def _innermost(path: str, folders: Sequence[str]) -> str | None:
 
 
 def arguments(policy: SandboxPolicy, directory: str, *, private: PrivateFolder) -> list[str]:
-    """The options for bubblewrap."""
-    machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/"]
-    return [*_ALONE, *machine, *_covers(policy, private), "--dev", "/dev", *_processes(policy.weaker), "--chdir", directory]
+    """The options for bubblewrap. Its own /dev, which is a dozen mounts, comes early: every bind looks through all before it."""
+    machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/", "--dev", "/dev"]
+    return [*_ALONE, *machine, *_processes(policy.weaker), *_covers(policy, private), "--chdir", directory]
 
 
 def _processes(weaker: bool) -> list[str]:
