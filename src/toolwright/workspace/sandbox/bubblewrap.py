@@ -145,7 +145,7 @@ def _innermost(path: str, folders: Sequence[str]) -> str | None:
 
 
 def arguments(policy: SandboxPolicy, directory: str, *, private: PrivateFolder) -> list[str]:
-    """The options for bubblewrap. Its own /dev, which is a dozen mounts, comes early: every bind looks through all before it."""
+    """The options for bubblewrap. Its own /dev, a dozen mounts, comes early: every bind looks through all before it."""
     machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/", "--dev", "/dev"]
     return [*_ALONE, *machine, *_processes(policy.weaker), *_covers(policy, private), "--chdir", directory]
 
