@@ -1,6 +1,7 @@
 """Whatever a server writes in place of messages, and inside of them, its connection goes on; JSONTestSuite: tests/interop."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,10 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
-LINES = JSON.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=60).map(lambda line: line.replace(b"\n", b""))
+RAW = JSON.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=60).map(lambda line: line.replace(b"\n", b""))
+LINES = RAW.filter(
+    lambda line: not re.fullmatch(rb"\s*\d{1,2}\s*", line)
+)  # which would be the id of a request, and so its answer
 
 
 def nested(depth: int) -> bytes:
