@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .words import UNKNOWN, Word
 
@@ -78,7 +78,6 @@ class CommandLine:
     """Constructs that change what the parts mean; no rule with content covers a line with one."""
     opaque: tuple[str, ...] = ()
     """Places where commands may hide that cannot be seen."""
-    defines: frozenset[str] = field(default=frozenset())
 
     @property
     def certain_parts(self) -> Iterator[Part]:

@@ -24,6 +24,7 @@ NOWHERE: Moves = frozenset()
 ANYWHERE: Moves = frozenset({(NO_WORD,)})
 
 CHANGE_NAMES = frozenset("alias unalias enable hash bind complete compgen mapfile readarray shopt".split())  # noqa: SIM905 — a word list reads better
+RUN_IN_THIS_SHELL = frozenset((".", "source", "eval", "command", "builtin"))
 
 Parser = Callable[[str], Tree]
 
@@ -44,7 +45,6 @@ def read_line(text: str, parse: Parser = shell_tree) -> CommandLine:
         tuple(reader.parts),
         doubts=tuple(dict.fromkeys(reader.doubts)),
         opaque=tuple(dict.fromkeys(reader.opaque)),
-        defines=frozenset(reader.defines),
     )
 
 
@@ -65,7 +65,6 @@ class _Reader(Expansions):
         super().__init__()
         self.parse = parse
         self.parts: list[Part] = []
-        self.defines: set[str] = set()
         self.texts = 0
         self._bytes = b""
         self._certain = True
@@ -82,11 +81,9 @@ class _Reader(Expansions):
         return moves
 
     def statement(self, statement: Tree, moves: Moves) -> tuple[Moves, Moves]:
-        redirections = self.redirections(statement.get("Redirs") or (), moves)
-        fed, self._fed = (
-            self._fed,
-            self._fed or any(redirect["Op"].startswith("<") for redirect in statement.get("Redirs") or ()),
-        )
+        nodes = statement.get("Redirs") or ()
+        redirections = self.redirections(nodes, moves)
+        fed, self._fed = self._fed, self._fed or any(node["Op"].startswith("<") for node in nodes)
         command = statement.get("Cmd")
         if command is None or command["Type"] != "CallExpr":
             if redirections:
@@ -95,6 +92,8 @@ class _Reader(Expansions):
         else:
             after = self._call(command, moves, redirections)
         self._fed = fed
+        if nodes:  # what cannot be opened keeps the command from running at all: `exit < none` goes on
+            after = after[0], self._some(after[1] | moves)
         if statement.get("Background"):
             return moves, moves
         return (after[1], after[0]) if statement.get("Negated") else after
@@ -159,15 +158,17 @@ class _Reader(Expansions):
 
     def _walk_CaseClause(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
         self.word(node["Word"], moves)
-        after = moves
+        after = entered = moves
         for item in node.get("Items") or ():
-            self.words(item.get("Patterns") or (), moves)
-            after |= self.statements(item.get("Stmts") or (), moves)
-        return self._both(self._some(after))
+            self.words(item.get("Patterns") or (), entered)
+            ended = self.statements(item.get("Stmts") or (), entered)
+            after = self._some(after | ended)
+            if item["Op"] != ";;":  # the items behind it may run after it
+                entered = self._some(entered | ended)
+        return self._both(after)
 
     def _walk_FuncDecl(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
         name = (node.get("Name") or {}).get("Value", "")
-        self.defines.add(name)
         self.doubts.append(f"it defines the function {name}")
         self.statement(node["Body"], ANYWHERE)
         return moves, moves
@@ -219,7 +220,7 @@ class _Reader(Expansions):
 
     def _call(self, node: Tree, moves: Moves, redirections: tuple[Redirection, ...]) -> tuple[Moves, Moves]:
         assignments = self.assignments(node.get("Assigns") or (), moves)
-        words = tuple(word for argument in node.get("Args") or () for word in self.words([argument], moves))
+        words = tuple(self.words(node.get("Args") or (), moves))
         part = Part(words, self._source(node), assignments, redirections, moves, certain=self._certain, piped=self._fed)
         if not words:
             self.assigned(assignments, moves)
@@ -282,7 +283,8 @@ class _Reader(Expansions):
             moved = frozenset((*row, target) for row in moves)
             # `command cd x` moves, `timeout 5 cd x` does not: behind a wrapper it may be either
             return self._some(moved if words is part.words else moved | moves), moves
-        return (ANYWHERE, ANYWHERE) if name in (None, "popd", ".", "source", "eval", "exec") else (moves, moves)
+        moves_unseen = name in (None, "popd") or (inner is not None and name in RUN_IN_THIS_SHELL)
+        return (ANYWHERE, ANYWHERE) if moves_unseen else (moves, moves)
 
     def _source(self, node: Tree) -> str:
         begin, end = node.get("Pos"), node.get("End")

@@ -1,0 +1,110 @@
+"""From a tree to simple commands: what the grammar may hold that the reader does not know, and its limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support_permissions import PLACE, bash, judge
+from toolwright.permissions import Call, read_command
+from toolwright.permissions.reading import MOST_NESTED_TEXTS, read_line
+
+LS = {"Cmd": {"Type": "CallExpr", "Args": [{"Parts": [{"Type": "Lit", "Value": "ls"}]}]}}
+
+
+def deep(depth: int) -> dict[str, Any]:
+    statement: dict[str, Any] = LS
+    for _ in range(depth):
+        statement = {"Cmd": {"Type": "Subshell", "Stmts": [statement]}}
+    return {"Stmts": [statement]}
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"Stmts": [{"Cmd": {"Type": "NewClause"}}]},
+        {"Stmts": [{"Cmd": {"Type": "BinaryCmd", "Op": "|?", "X": LS, "Y": LS}}]},
+        deep(100_000),
+    ],
+)
+def test_a_tree_that_is_not_understood_runs_nothing_unasked(tree: dict[str, Any]) -> None:
+    line = read_line("ls", lambda _: tree)
+    assert line.text == "ls"
+    assert judge(Call("Bash", command="ls", line=line), allow=["Bash(ls:*)"]).behavior == "ask"
+
+
+def test_a_tree_that_is_understood_runs_what_it_says() -> None:
+    line = read_line("ls", lambda _: deep(3))
+    assert judge(Call("Bash", command="ls", line=line), place=PLACE).behavior == "allow"
+
+
+def test_texts_for_other_shells_are_read_up_to_a_number() -> None:
+    texts = ["eval ls"] * MOST_NESTED_TEXTS
+    assert not read_command("; ".join(texts)).opaque
+    assert read_command("; ".join([*texts, "eval ls"])).opaque
+
+
+def test_what_stands_behind_a_text_is_still_found_in_the_line() -> None:
+    assert [part.source for part in read_command("npm 'a b'; eval 'rm \"x\"'; npm 'é c'").parts] == [
+        "npm 'a b'",
+        "eval 'rm \"x\"'",
+        'rm "x"',
+        "npm 'é c'",
+    ]
+
+
+@pytest.mark.parametrize("operator", ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
+def test_tests_of_numbers_evaluate_what_they_are_given(operator: str) -> None:
+    assert judge(bash(f"[[ a {operator} b ]]")).behavior == "ask"
+
+
+@pytest.mark.parametrize("test", ["-v a", "-R a"])
+def test_tests_of_variables_evaluate_their_names(test: str) -> None:
+    assert judge(bash(f"[[ {test} ]]")).behavior == "ask"
+
+
+@pytest.mark.parametrize("test", ["-r a", "-n a", "a", "a == b", "a < b", "! -e a"])
+def test_other_tests_only_look(test: str) -> None:
+    assert judge(bash(f"[[ {test} ]]")).behavior == "allow"
+
+
+@pytest.mark.parametrize(
+    "fed", ["{} < x", "{} << E\nE", "{} <<< x", "cat x | {}", "cat x |& {}", "{{ {}; }} < x", "cat x | ({})"]
+)
+@pytest.mark.parametrize(("after", "expected"), [("", "ask"), (" a.py", "allow")])
+def test_what_is_fed_to_an_interpreter_is_its_program(fed: str, after: str, expected: str) -> None:
+    assert judge(bash(fed.format(f"python3{after}")), allow=["Bash(python3:*)", "Read(x)"]).behavior == expected
+    assert judge(bash(f"{fed.format('ls')}\npython3 a.py"), allow=["Bash(python3:*)"]).behavior == "allow"
+
+
+@pytest.mark.parametrize("command", ["> x", "{ npm x; } > x", "(npm x) 2> x", "if npm x; then npm y; fi > x", "npm x <> x"])
+def test_every_file_that_is_opened_for_writing_is_an_edit(command: str) -> None:
+    assert judge(bash(command), allow=["Bash(npm:*)"]).behavior == "ask"
+    assert judge(bash(command), allow=["Bash(npm:*)", "Edit(x)"]).behavior == "allow"
+    assert judge(bash(f"cd .git && {command.replace('x', 'config')}"), allow=["Bash", "Edit"]).behavior == "ask"
+
+
+@pytest.mark.parametrize("before", ["sh a.sh", "sh a.sh x", "{ sh a.sh; }", "sh a.sh | cat"])
+def test_what_stands_behind_a_shell_needs_its_own_leave(before: str) -> None:
+    assert judge(bash(before), allow=["Bash(sh a.sh:*)"]).behavior == "allow"
+    assert judge(bash(f"{before}; npm x"), allow=["Bash(sh a.sh:*)"]).behavior == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("declare x=1; ls", "allow"),
+        ("export x=a", "allow"),
+        ("export PATH=a", "ask"),
+        ("declare 'ls'", "ask"),
+        ("declare -p x", "ask"),
+        ('declare "$X"', "ask"),
+    ],
+)
+def test_declarations_only_set_harmless_variables(command: str, expected: str) -> None:
+    assert judge(bash(command)).behavior == expected
+
+
+def test_a_harmless_wrapper_inside_another_is_taken_off() -> None:
+    assert judge(bash("env timeout 5 rm x"), "bypassPermissions", deny=["Bash(rm:*)"]).behavior == "deny"
