@@ -133,10 +133,11 @@ async def test_an_unknown_id_lists_the_known_ones(tmp_path: Path) -> None:
 
 async def test_killing_says_what_was_ended_and_what_had_ended_before(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
-        shell = await start(workspace, "sleep 1000 & echo here; wait")
+        command = "sleep 1000 & echo here; while :; do wait; done"  # does not end by itself when sleep is ended first
+        shell = await start(workspace, command)
         await written(shell, 5)
         output = await call("KillShell", workspace, task_id=shell.id)
-        message = f"Ended {shell.id} (2 processes): sleep 1000 & echo here; wait"
+        message = f"Ended {shell.id} (2 processes): {command}"
         assert output.structured == {
             "message": message,
             "task_id": shell.id,
