@@ -6,6 +6,7 @@ the commands inside.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
@@ -15,8 +16,7 @@ from .lines import Assignment, Moves, Redirection, stays_harmless
 from .words import Word, word_of, words_of
 
 PLAIN_EXPANSIONS = frozenset((":-", "-", ":+", "+", "?", ":?", "%", "%%", "#", "##", "^", "^^", ",", ",,"))
-WRITES_TO = frozenset((">", ">>", ">|", "&>", "&>>", "<>", ">&"))
-REDIRECTIONS = WRITES_TO | {"<", "<&", "<<", "<<-", "<<<"}
+OPENS_NOTHING = frozenset(("<&", "<<", "<<-", "<<<"))
 
 
 class Expansions(ABC):
@@ -59,7 +59,7 @@ class Expansions(ABC):
 
     def _parameter(self, node: Tree, moves: Moves) -> None:
         expansion = node.get("Exp") or {}
-        if node.get("Excl") or node.get("NestedParam") or node.get("Names"):
+        if node.get("Excl"):
             self.opaque.append("${!name} evaluates what a variable holds")
         if expansion.get("Op") and expansion["Op"] not in PLAIN_EXPANSIONS:
             self.opaque.append(f"${{name{expansion['Op']}…}} changes or evaluates a variable")
@@ -79,9 +79,9 @@ class Expansions(ABC):
             return
         if "Parts" in node:
             word = self.word(node, moves)
-            if not (word.known and (word.text.isdecimal() or word.text in free)) and word.text not in free:
+            if word.text not in free and not (word.known and word.text.isdecimal()):
                 self.opaque.append("arithmetic evaluates what variables hold")
-        for name in ("X", "Y", "Init", "Cond", "Post", "Offset", "Length"):
+        for name in ("X", "Y"):
             self.arithmetic(node.get(name), moves)
 
     def assignments(self, nodes: Iterable[Tree], moves: Moves) -> tuple[Assignment, ...]:
@@ -107,19 +107,15 @@ class Expansions(ABC):
     def redirections(self, nodes: Iterable[Tree], moves: Moves) -> tuple[Redirection, ...]:
         found = []
         for node in nodes:
-            if node.get("Hdoc"):
-                self._expansions(node["Hdoc"], moves)
-                continue
+            self._expansions(node.get("Hdoc") or {}, moves)
             target = self.word(node["Word"], moves)
-            if node["Op"] not in REDIRECTIONS:
-                self.opaque.append(f"the redirection {node['Op']} is not understood")
-            if node["Op"] in WRITES_TO | {"<"} and not _is_descriptor(node["Op"], target):
+            if node["Op"] in (">&", "<&") and re.match("-.", target.text, re.DOTALL):
+                self.opaque.append(f"bash reads what follows {node['Op']}- as a word of its own")
+            if node["Op"] not in OPENS_NOTHING and not _is_descriptor(node["Op"], target):
                 found.append(Redirection(node["Op"], target))
         return tuple(found)
 
 
 def _is_descriptor(operator: str, target: Word) -> bool:
-    """`>&1`, `>&-`, `<&3`: no file."""
-    return (operator in (">&", "<&") and target.known and target.text.rstrip("-").isdecimal()) or (
-        target.text == "-" and operator == ">&"
-    )
+    """`>&1`, `>&1-`, `>&-`: no file."""
+    return operator == ">&" and re.fullmatch("[0-9]+-?|-", target.text) is not None

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 UNKNOWN = "\0"
@@ -57,23 +58,20 @@ def words_of(node: dict[str, Any]) -> Iterator[Word]:
 def word_of(node: dict[str, Any]) -> Word:
     """The word that holds no braces, or is one that is not expanded (an assigned value, a redirection's target)."""
     parts: Sequence[dict[str, Any]] = node.get("Parts") or ()
-    if len(parts) > 1 and any(part["Type"] == "Lit" and "{" in part["Value"] for part in parts):
+    bare = "".join(map(_bare, parts))
+    if re.search(r"\{.*(?:,|\.\.)", bare):
         return NO_WORD  # braces around quotes: too rare to be worth knowing
-    found = [_part(part, first=not index) for index, part in enumerate(parts)]
-    return Word(
-        "".join(part.text for part in found),
-        glob=any(part.glob for part in found) or _is_pattern("".join(_bare(part) for part in parts)),
-        tilde=any(part.tilde for part in found),
-        one=all(part.one for part in found),
-    )
+    found = [_part(part) for part in parts]
+    text = "".join(part.text for part in found)
+    return Word(text, glob=_is_pattern(bare), tilde=_has_tilde(bare), one=all(part.one for part in found))
 
 
-def _part(part: dict[str, Any], *, first: bool) -> Word:
+def _part(part: dict[str, Any]) -> Word:
     match part["Type"]:
         case "Lit":
-            return _unquoted(part["Value"], first=first)
+            return Word(re.sub(r"\\(.)", r"\1", part["Value"]))
         case "SglQuoted":
-            return Word(ansi_decoded(part.get("Value", ""))) if part.get("Dollar") else Word(part.get("Value", ""))
+            return Word(ansi_decoded(part.get("Value", "")) if part.get("Dollar") else part.get("Value", ""))
         case "DblQuoted":
             return _double_quoted(part)
         case _:
@@ -81,37 +79,37 @@ def _part(part: dict[str, Any], *, first: bool) -> Word:
 
 
 def _double_quoted(part: dict[str, Any]) -> Word:
-    pieces: list[str] = []
-    one = True
-    for inner in part.get("Parts") or ():
-        if inner["Type"] == "Lit":
-            pieces.append(re.sub(r'\\([$`"\\])', r"\1", inner["Value"].replace("\\\n", "")))
-            continue
-        pieces.append(UNKNOWN)
-        # "$@" and "${a[@]}" are as many words as there are arguments.
-        one = one and not (inner["Type"] == "ParamExp" and (inner.get("Param", {}).get("Value") == "@" or inner.get("Index")))
-    text = "".join(pieces)
-    return Word(text if not part.get("Dollar") else UNKNOWN, one=one)  # $"…" is translated: its text is not known
+    inner: Sequence[dict[str, Any]] = part.get("Parts") or ()
+    pieces = [re.sub(r'\\([$`"\\])', r"\1", piece["Value"]) if piece["Type"] == "Lit" else UNKNOWN for piece in inner]
+    text = UNKNOWN if part.get("Dollar") else "".join(pieces)  # $"…" is translated: its text is not known
+    return Word(text, one=not any(map(_is_list, inner)))
 
 
-def _unquoted(value: str, *, first: bool) -> Word:
-    text = re.sub(r"\\(.)", r"\1", value.replace("\\\n", ""), flags=re.DOTALL)
-    bare = re.sub(r"\\.", "", value, flags=re.DOTALL)
-    if "{" in bare and ("," in bare or ".." in bare):
-        return NO_WORD
-    # bash also expands `name=~/x` and `a:~/x` in words that look like assignments
-    tilde = (first and bare.startswith("~")) or "=~" in bare or ":~" in bare
-    return Word(text, glob=_is_pattern(bare), tilde=tilde)
+def _is_list(part: dict[str, Any]) -> bool:
+    """`$@`, `${a[@]}` and `${x:-$@}` are as many words as there are arguments, also in quotes."""
+    if part["Type"] == "ParamExp":
+        default = (part.get("Exp") or {}).get("Word") or {}
+        return part["Param"]["Value"] == "@" or "Index" in part or _holds_list(default)
+    return part["Type"] == "DblQuoted" and _holds_list(part)
+
+
+def _holds_list(node: dict[str, Any]) -> bool:
+    return any(map(_is_list, node.get("Parts") or ()))
 
 
 def _bare(part: dict[str, Any]) -> str:
     """What of a part is not quoted, with a letter in place of what is."""
-    return re.sub(r"\\.", "x", part["Value"], flags=re.DOTALL) if part["Type"] == "Lit" else "x"
+    return re.sub(r"\\.", "x", part["Value"]) if part["Type"] == "Lit" else "x"
 
 
 def _is_pattern(bare: str) -> bool:
     """Whether the shell would look for paths: `[` alone is the name of a program."""
-    return "*" in bare or "?" in bare or ("[" in bare and "]" in bare[bare.index("[") :])
+    return re.search(r"[*?]|\[.*\]", bare) is not None
+
+
+def _has_tilde(bare: str) -> bool:
+    """Whether the shell would put in a home: bash also expands `name=~/x` and `a:~/x` in words that look like assignments."""
+    return re.search("(?:^|[=:])~", bare) is not None
 
 
 def _braces(value: str) -> Iterator[Word]:
@@ -119,16 +117,12 @@ def _braces(value: str) -> Iterator[Word]:
     if "\\" in value or not re.fullmatch(r"(?:[^{}]|\{[^{}]*\})*", value):
         yield NO_WORD
         return
-    pieces = [piece for piece in re.split(r"(\{[^{}]*\})", value) if piece]
-    choices = [_choices(piece) for piece in pieces]
-    count = 1
-    for choice in choices:
-        count *= len(choice)
-    if count > MOST_BRACES or any(UNKNOWN in choice for choice in choices):
+    choices = [_choices(piece) for piece in re.split(r"(\{[^{}]*\})", value)]
+    if prod(map(len, choices)) > MOST_BRACES or [UNKNOWN] in choices:
         yield NO_WORD
         return
     for text in filter(None, map("".join, product(*choices))):  # bash leaves out those that are empty
-        yield Word(text, glob=_is_pattern(text), tilde=text.startswith("~"))
+        yield Word(text, glob=_is_pattern(text), tilde=_has_tilde(text))
 
 
 def _choices(piece: str) -> list[str]:
@@ -140,21 +134,20 @@ def _choices(piece: str) -> list[str]:
 
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
-_ANSI = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)|(.))", re.DOTALL)
+_ESCAPES |= {"\\": "\\", "'": "'", '"': '"', "?": "?", "c": UNKNOWN, "x": UNKNOWN}  # control characters, `\x{72}`
+_ANSI = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(.))", re.DOTALL)
 
 
 def ansi_decoded(value: str) -> str:
-    """The text of `$'…'`."""
-    return _ANSI.sub(_ansi_character, value)
+    """The text of `$'…'`: all of it or nothing, because a zero byte ends it."""
+    decoded = _ANSI.sub(_ansi_character, value)
+    return UNKNOWN if UNKNOWN in decoded else decoded
 
 
 def _ansi_character(match: re.Match[str]) -> str:
-    octal, short, unicode, long_unicode, control, single = match.groups()
+    octal, byte, unicode, long_unicode, single = match.groups()
     if single is not None:
-        return _ESCAPES.get(single, single if single in "\\'\"?" else f"\\{single}")
-    if control is not None:
-        return chr(ord(control) & 0x1F)
-    digits = octal or short or unicode or long_unicode
-    code = int(digits, 8 if octal else 16) & (0xFF if octal else 0xFFFFFFFF)
-    # Bytes above 0x7f are pieces of characters; they and what is no character are not known.
-    return chr(code) if code < 0x80 or (bool(unicode or long_unicode) and code < 0x110000) else UNKNOWN
+        return _ESCAPES.get(single, f"\\{single}")
+    code = int(octal, 8) if octal else int(byte or unicode or long_unicode, 16)
+    # Bytes above 0x7f are pieces of characters; half of a surrogate pair, and what lies beyond, is nothing people write.
+    return chr(code) if code < (0x80 if octal or byte else 0xD800) else UNKNOWN
