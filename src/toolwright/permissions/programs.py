@@ -6,8 +6,9 @@ Knows programs and their arguments; does not know rules, modes or where the sess
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 from . import git_commands
@@ -19,6 +20,8 @@ from .words import Word
 
 Kind: TypeAlias = Literal["looks", "edits", "writes", "changes", "runs"]
 """`edits`: what acceptEdits runs. `writes`: puts content into files. `changes`: files in other ways. `runs`: not known."""
+
+Copy: TypeAlias = tuple[Word, Callable[[str], Word]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,8 @@ class Effect:
     """It reads all below the paths in `reads`."""
     follows: bool = False
     """There it reads what links lead to."""
-    copies: tuple[tuple[Word, Word], ...] = ()
-    """Patterns, and the folder that what matches them is put into."""
+    copies: tuple[Copy, ...] = ()
+    """Patterns, and the path that is written for each path that matches."""
     is_git: bool = False
     shows_tracked: bool = False
     """It shows what is in files that git tracks, whatever they are called."""
@@ -84,14 +87,16 @@ def _by_name(part: Part, name: str) -> Effect:
         return _editor(name, rest)
     if name in WRITERS:
         found = arguments(rest, WRITERS[name])
-        return _refused(found, "writes") or Effect("writes", tuple(found.paths), writes=tuple(found.operands))
+        writes = Effect("writes", tuple(found.paths), writes=tuple(found.operands))
+        return _beyond(found.refused) if found.refused else writes
     if name in CHANGERS:
         return _changer(name, rest)
     return RUNS
 
 
-def _refused(found: Arguments, kind: Kind) -> Effect | None:
-    return Effect("runs", beyond=found.refused) if found.refused else None
+def _beyond(word: Word | None, writes: Iterable[Word] = ()) -> Effect:
+    """A known program, with a word because of which it is not known what it does."""
+    return Effect("runs", writes=tuple(writes), beyond=word)
 
 
 def _reader(name: str, reader: Reader, rest: tuple[Word, ...]) -> Effect:
@@ -100,18 +105,18 @@ def _reader(name: str, reader: Reader, rest: tuple[Word, ...]) -> Effect:
     found = arguments(rest, reader.options)
     operands = found.operands
     if found.refused:
-        return Effect("runs", beyond=found.refused)
+        return _beyond(found.refused)
     if reader.operands == "none" and operands:
-        return Effect("runs", beyond=operands[0])
+        return _beyond(operands[0])
     if len(operands) > reader.most:
-        return Effect("runs", beyond=operands[reader.most])
+        return _beyond(operands[reader.most])
     unclear = next((word for word in operands if _may_be_more(word, reader)), None)
     if unclear is not None:
-        return Effect("runs", beyond=unclear)
+        return _beyond(unclear)
     if name == "date" and operands and not operands[0].text.startswith("+"):
-        return Effect("runs", beyond=operands[0])
+        return _beyond(operands[0])
     if name == "command" and not found.options:
-        return Effect("runs", beyond=rest[0] if rest else None)
+        return _beyond(rest[0] if rest else None)
     return _reading(name, reader, found)
 
 
@@ -122,7 +127,7 @@ def _printf(rest: tuple[Word, ...]) -> Effect:
     """Options stand before the format only; `%n` in it sets a variable, PATH for one."""
     form = rest[0] if rest else None
     if form is None or not form.known or form.text.startswith("-") or _SETS_A_VARIABLE.search(form.text.replace("%%", "")):
-        return Effect("runs", beyond=form)
+        return _beyond(form)
     return LOOKS
 
 
@@ -133,49 +138,56 @@ def _may_be_more(word: Word, reader: Reader) -> bool:
 
 def _reading(name: str, reader: Reader, found: Arguments) -> Effect:
     walks = reader.walks == "*" or found.has(*reader.walks.split())
-    paths = tuple(found.paths)
     match reader.operands:
         case "text" | "none":
-            return Effect("looks", paths)
+            return LOOKS
         case "names":
-            return Effect("looks", paths, tuple(found.operands) or (HERE,))
+            return Effect("looks", names=tuple(found.operands) or (HERE,))
         case "pattern":
-            given = found.has("e", "regexp", "f", "file", "files", "type-list")
-            operands = found.operands if given else found.operands[1:]
-            if name == "jq" and (not found.operands or re.search(r"env|ENV|import|include|input_", found.operands[0].text)):
-                return Effect("runs", beyond=found.operands[0] if found.operands else None)
-            return Effect("looks", (*paths, *(operands or ((HERE,) if walks else ()))), walks=walks)
+            return _searching(name, found, walks)
         case _:
-            return Effect("looks", (*paths, *found.operands), walks=walks, follows=reader.follows)
+            return Effect("looks", (*found.paths, *found.operands), walks=walks, follows=reader.follows)
+
+
+def _searching(name: str, found: Arguments, walks: bool) -> Effect:
+    """A pattern, unless an option gave one, and files. What may become an option or several words counts as a file."""
+    pattern, *files = found.operands or (HERE,)
+    if name == "jq" and not (found.operands and _jq_only_looks(pattern)):
+        return _beyond(pattern if found.operands else None)
+    if pattern.glob or pattern.may_be_option or (name != "jq" and found.has("e", "regexp", "f", "file", "files")):
+        files = found.operands
+    return Effect("looks", (*found.paths, *(files or ((HERE,) if walks else ()))), walks=walks)
+
+
+def _jq_only_looks(program: Word) -> bool:
+    return program.known and re.search(r"env|ENV|import|include|input_", program.text) is None
 
 
 def _editor(name: str, rest: tuple[Word, ...]) -> Effect:
     found = arguments(rest, EDITORS[name])
     if found.refused:
-        return Effect("runs", writes=tuple(found.operands), beyond=found.refused)
+        return _beyond(found.refused, found.operands)
     target = found.value("t", "target-directory")
     if name not in ("cp", "mv"):
         return Effect("edits", tuple(found.paths), writes=tuple(found.operands))
     sources, targets, copies = _sources_and_target(found.operands, target)
     unclear = next((word for word in sources if word.text.rstrip("/").rpartition("/")[2] in ("", ".", "..")), None)
     if unclear is not None:  # all that is in a folder, under names that are not known
-        return Effect("runs", tuple(sources), writes=tuple(targets), beyond=unclear)
+        return _beyond(unclear, targets)
     if name == "mv":
         return Effect("edits", writes=(*sources, *targets), copies=copies)
     walks = found.has("r", "R", "a", "recursive", "archive")
     return Effect("edits", tuple(sources), writes=tuple(targets), copies=copies, walks=walks)
 
 
-def _sources_and_target(
-    operands: list[Word], target: Word | None
-) -> tuple[list[Word], list[Word], tuple[tuple[Word, Word], ...]]:
+def _sources_and_target(operands: list[Word], target: Word | None) -> tuple[list[Word], list[Word], tuple[Copy, ...]]:
     """A file that is put into a folder is also written there under its own name; names behind a pattern are not known here."""
     sources = operands if target else operands[:-1]
     folder = target or (operands[-1] if operands else None)
     if folder is None:
         return sources, [], ()
     inside = [put_into(folder, source.text) for source in sources if not source.glob]
-    return sources, [folder, *inside], tuple((source, folder) for source in sources if source.glob)
+    return sources, [folder, *inside], tuple((source, partial(put_into, folder)) for source in sources if source.glob)
 
 
 def put_into(folder: Word, source: str) -> Word:
@@ -197,7 +209,7 @@ def _changer(name: str, rest: tuple[Word, ...]) -> Effect:
 
 def _find(part: Part) -> Effect:
     paths, refused = find_paths(part.words[1:])
-    return Effect("runs", beyond=refused) if refused else Effect("looks", names=tuple(paths) or (HERE,))
+    return _beyond(refused) if refused else Effect("looks", names=tuple(paths) or (HERE,))
 
 
 _SED = spec("nErszu", "e", "quiet silent regexp-extended separate null-data unbuffered posix debug", long_values="expression")
@@ -213,25 +225,30 @@ def _sed(part: Part) -> Effect:
     if not scripts and files:
         scripts, files = files[:1], files[1:]
     if found.refused:
-        return Effect("runs", writes=tuple(files) if in_place else (), beyond=found.refused)
+        return _beyond(found.refused, files if in_place else ())
     unclear = next((script for script in scripts if not (script.known and sed_only_looks(script.text))), None)
     if unclear is not None or not scripts:
-        return Effect("runs", writes=tuple(files) if in_place else (), beyond=unclear or part.words[0])
+        return _beyond(unclear or part.words[0], files if in_place else ())
     if in_place is None:
         return Effect("looks", tuple(files))
-    return Effect("edits", writes=(*files, *_backups(part, files)), beyond=in_place)
+    backups, copies = _backups(part, files)
+    return Effect("edits", writes=(*files, *backups), copies=copies, beyond=in_place)
 
 
 def _is_in_place(word: Word) -> bool:
     return word.known and _SED_INPLACE.fullmatch(word.text) is not None
 
 
-def _backups(part: Part, files: list[Word]) -> Iterator[Word]:
+def _backups(part: Part, files: list[Word]) -> tuple[list[Word], tuple[Copy, ...]]:
     """`sed -i.old` keeps the file as it was under another name."""
-    for option in part.words[1:]:
-        suffix = re.fullmatch(r"(?:-i|--in-place=)([\w.~]+)", option.text)
-        if suffix and option.known:
-            yield from (Word(file.text + suffix[1], file.glob, file.tilde) for file in files)
+    options = (re.fullmatch(r"(?:-i|--in-place=)([\w.~]+)", word.plain or "") for word in part.words[1:])
+    kept = [(file, option[1]) for option in options if option for file in files]
+    backups = [replace(file, text=file.text + suffix) for file, suffix in kept if not file.glob]
+    return backups, tuple((file, partial(_with_suffix, suffix)) for file, suffix in kept if file.glob)
+
+
+def _with_suffix(suffix: str, path: str) -> Word:
+    return Word(path + suffix)
 
 
 _AWK = spec("", "Fv", "", long_values="field-separator assign")
@@ -241,14 +258,14 @@ def _awk(part: Part) -> Effect:
     found = arguments(part.words[1:], _AWK)
     program = found.operands[0] if found.operands else None
     if found.refused or program is None or not (program.known and awk_only_looks(program.text)):
-        return Effect("runs", beyond=found.refused or program or part.words[0])
+        return _beyond(found.refused or program or part.words[0])
     files = [word for word in found.operands[1:] if not re.match(r"[A-Za-z_]\w*=", word.text)]
     return Effect("looks", tuple(files))
 
 
 def _test(part: Part) -> Effect:
     unclear = test_only_looks(part.words[1:])
-    return Effect("runs", beyond=unclear) if unclear else LOOKS
+    return _beyond(unclear) if unclear else LOOKS
 
 
 def _git(part: Part) -> Effect:
@@ -264,21 +281,13 @@ def _git(part: Part) -> Effect:
 def _cd(part: Part) -> Effect:
     operands = tuple(word for word in part.words[1:] if word.plain not in ("-P", "-L", "--", "-e"))
     if len(operands) > 1 or (operands and operands[0].text.startswith(("-", "+"))):
-        return Effect("runs", beyond=operands[0])
+        return _beyond(operands[0])
     return Effect("looks", names=operands or (Word("~", tilde=True),))
 
 
 def _set(part: Part) -> Effect:
-    given = " ".join(word.text for word in part.words[1:])
-    return (
-        LOOKS
-        if re.fullmatch(r"(?:[-+][eu]+|[-+][eu]*o pipefail|[-+]o (?:errexit|nounset))(?: .*)?", given) and _set_again(given)
-        else RUNS
-    )
-
-
-def _set_again(given: str) -> bool:
-    return re.fullmatch(r"(?:[-+][eu]+ ?|[-+][eu]*o (?:pipefail|errexit|nounset) ?)+", given) is not None
+    given = "".join(f" {word.text}" for word in part.words[1:])
+    return LOOKS if re.fullmatch(r"(?: [-+](?:[eu]+|[eu]*o (?:pipefail|errexit|nounset)))+", given) else RUNS
 
 
 def _declare(part: Part) -> Effect:
@@ -291,7 +300,7 @@ def _read(part: Part) -> Effect:
     names = [word for word in part.words[1:] if word.plain != "-r"]
     unclear = next((word for word in names if not re.fullmatch(r"[a-z_][a-z0-9_]*", word.plain or "")), None)
     harmless = unclear is None and all(stays_harmless(word.text) for word in names)
-    return LOOKS if names and harmless else Effect("runs", beyond=unclear)
+    return LOOKS if names and harmless else _beyond(unclear)
 
 
 def _process_list(part: Part) -> Effect:

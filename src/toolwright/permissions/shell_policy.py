@@ -15,7 +15,7 @@ from .command_paths import Paths, candidates
 from .command_rules import LONGEST_JUDGED, SAFE_VARIABLES, allows
 from .lines import CommandLine, Part, joined, visible
 from .path_rules import PathRules
-from .programs import Effect, effect, put_into
+from .programs import Effect, effect
 from .protected import is_protected
 from .rules import Rule
 from .ruleset import RuleIndex, RuleSet
@@ -68,9 +68,9 @@ class CommandJudge:
 
     def _copied(self, found: Effect, part: Part) -> Iterator[Word]:
         """What is written where a pattern says what is copied."""
-        for source, folder in found.copies:
+        for source, written in found.copies:
             for path in self.paths.of(source, part) or (UNKNOWN,):
-                yield put_into(folder, path)
+                yield written(path)
 
     # what rules about paths forbid
 
