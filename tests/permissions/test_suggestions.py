@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolwright.permissions import Call, Place, RuleSet, decide, read_command
@@ -61,6 +61,7 @@ def test_a_command_that_edits_offers_to_accept_edits_and_its_folder() -> None:
     assert offered(read("mkdir out")) == [add_rule("Bash", "mkdir out"), ACCEPT_EDITS]
     folder = {"type": "addDirectories", "destination": "session", "directories": ["/data/x"]}
     assert offered(read("touch /data/x/a")) == [add_rule("Bash", "touch /data/x/a"), folder, ACCEPT_EDITS]
+    assert offered(read("touch /data/x/a"), "acceptEdits") == [add_rule("Bash", "touch /data/x/a"), folder]
     assert offered(read("mkdir out && curl x")) == [add_rule("Bash", "mkdir out && curl x")]
 
 
@@ -94,12 +95,54 @@ def test_a_tool_of_a_server_offers_the_tool() -> None:
 def test_a_read_outside_offers_its_folder_for_reading() -> None:
     assert offered(Call("Read", reads=("/data/a",), read_only=True)) == [add_rule("Read", "//data/**", "session")]
 
+    both = Call("Read", reads=("/work/app/a", "/my data/X/a"), read_only=True)
+    assert offered(both) == [add_rule("Read", "//my data/X/**", "session")]
+
+
+def test_the_root_is_never_offered() -> None:
+    assert offered(Call("Write", writes=("/x",))) == [ACCEPT_EDITS]
+
+
+FOLDERS = st.text("ab*?[]!#\\^- ", min_size=1, max_size=4).filter(lambda name: name.strip() == name)
+
+
+@given(FOLDERS, FOLDERS)
+@example("a*", "ab")
+@example("[ab]", "a")
+def test_a_rule_for_one_folder_covers_no_other(wanted: str, other: str) -> None:
+    def reading(folder: str) -> Call:
+        return Call("Read", reads=(f"/data/{folder}/f",), read_only=True)
+
+    for update in suggestions(reading(wanted), mode="default", place=PLACE):
+        rules = RuleSet().with_update(update)
+        allowed = decide(reading(other), rules=rules, mode="default", place=PLACE).behavior == "allow"
+        assert allowed == (other == wanted)
+
+
+@example("a*", "ab")
+@given(st.text("ab*?:() ", min_size=1, max_size=5), st.text("ab*?:() ", min_size=1, max_size=5))
+def test_a_rule_for_one_command_covers_no_other(wanted: str, other: str) -> None:
+    for update in suggestions(read(f"curl {wanted}"), mode="default", place=PLACE):
+        rules = RuleSet().with_update(update)
+        allowed = decide(read(f"curl {other}"), rules=rules, mode="default", place=PLACE).behavior == "allow"
+        assert not allowed or other.split() == wanted.split()
+
 
 def test_a_fetch_offers_its_host() -> None:
     assert offered(Call("WebFetch", hosts=("example.com",))) == [add_rule("WebFetch", "domain:example.com")]
 
 
-@pytest.mark.parametrize("call", [Call("AskUserQuestion", must_ask=True), Call("Write", writes=("/work/app/.git/config",))])
+@pytest.mark.parametrize(
+    "call",
+    [
+        Call("AskUserQuestion", must_ask=True),
+        Call("Write", writes=("/work/app/.git/config",)),
+        *(Call("Bash", command=command) for command in ("", " ", ":", "curl *", "curl x\ncurl y")),
+        Call("Shell", command="curl x"),
+        Call("Look", hosts=("example.com",)),
+        *(Call("Read", reads=(path,), read_only=True) for path in ("/x", "a", "/work/app/a", "/data/a\x01/b")),
+    ],
+)
 def test_nothing_is_offered_where_nothing_would_help(call: Call) -> None:
     assert offered(call) == []
 

@@ -52,10 +52,10 @@ def _for_command(call: Call, rules: RuleSet, mode: PermissionMode, place: Place)
 
 def _contents(call: Call) -> list[str]:
     command = call.command or ""
-    if call.name != "Bash" or not command or "*" in command or any(character < " " for character in command):
-        return []
+    if not command or "*" in command or any(character < " " for character in command):
+        return []  # without content a rule is about every command
     words = command.split()
-    task = next((start for start in (" ".join(words[:2]), words[0]) if start in RUNS_TASKS), None) if words else None
+    task = next((start for start in (" ".join(words[:2]), " ".join(words[:1])) if start in RUNS_TASKS), None)
     return [command, f"{task} *"] if task is not None and words != task.split() else [command]
 
 
