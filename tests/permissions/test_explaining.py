@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support_permissions import KNOWN_FILES, PLACE, RuleTexts, bash, judge, read
 from toolwright.permissions import Call, Place, RuleSet, explain, parse_rule
+from toolwright.types import PermissionMode
 
 
-def told(call: Call, **rules: Unpack[RuleTexts]) -> dict[str, Any]:
-    return explain(call, rules=RuleSet.parse(**rules), mode="default", place=PLACE).to_dict()
+def told(call: Call, mode: PermissionMode = "default", **rules: Unpack[RuleTexts]) -> dict[str, Any]:
+    return explain(call, rules=RuleSet.parse(**rules), mode=mode, place=PLACE).to_dict()
 
 
 def test_the_deciding_rule_and_what_the_others_say() -> None:
@@ -39,9 +41,38 @@ def test_the_command_as_it_is_read() -> None:
     assert commands["rm x"]["inside"]
 
 
-def test_what_was_not_understood_is_said() -> None:
-    assert "not valid bash" in told(bash("echo 'x"))["commands"][0]["why"]
-    assert any("evaluates" in entry.get("why", "") for entry in told(bash("echo ${!x}"))["commands"])
+UNCLOSED = "it is not valid bash (1:6: reached EOF without closing quote `'`)"
+INDIRECT = "${!name} evaluates what a variable holds"
+SETS = "setting X may change what later commands do"
+HERE = {"folder": ["/work/app"]}
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("ls", [{"command": "ls", "does": "looks", "reads": ["/work/app"], **HERE}]),
+        ("A=1 npm x", [{"command": "A=1 npm x", "does": "runs", "sets": ["A"], **HERE}]),
+        ("echo a > b", [{"command": "echo a", "does": "looks", "writes": ["/work/app/b"], **HERE}]),
+        ("echo 'x", [{"command": "echo 'x", "does": "unknown", "why": UNCLOSED}]),
+        (
+            "rm ${!x}",
+            [{"command": "rm ${!x}", "does": "runs", **HERE}, {"command": "rm ${!x}", "does": "unknown", "why": INDIRECT}],
+        ),
+        (
+            "X=1",
+            [{"command": "X=1", "does": "looks", "sets": ["X"], **HERE}, {"command": "X=1", "does": "unknown", "why": SETS}],
+        ),
+        (
+            "cd $X; cat a",
+            [
+                {"command": "cd $X", "does": "looks", "reads": ["…"], **HERE},
+                {"command": "cat a", "does": "looks", "reads": ["a"], "folder": None},
+            ],
+        ),
+    ],
+)
+def test_all_that_is_told_of_a_command(command: str, expected: list[dict[str, Any]]) -> None:
+    assert told(bash(command))["commands"] == expected
 
 
 def test_hidden_characters_are_shown() -> None:
@@ -53,30 +84,75 @@ def test_hidden_characters_are_shown() -> None:
 def test_a_rule_tells_where_it_was_written() -> None:
     rule = parse_rule("Bash(npm:*)", where="/work/app/.claude/settings.json:3")
     found = explain(bash("npm x"), rules=RuleSet([rule]), mode="default", place=PLACE).to_dict()
-    assert found["considered"][0]["source"] == "/work/app/.claude/settings.json:3"
+    where = "/work/app/.claude/settings.json:3"
+    assert found["considered"] == [{"rule": "Bash(npm:*)", "behavior": "allow", "source": where, "said": "decides"}]
 
 
 def test_calls_without_a_command_have_none() -> None:
     assert told(read("/work/app/a"), deny=["Read(a)"])["commands"] == []
 
 
-RULES = st.sampled_from(["Bash", "Bash(npm:*)", "Bash(rm *)", "Bash(npm test)", "Read(src/**)", "Edit(x)"])
-COMMANDS = st.sampled_from(["npm test", "npm x && rm y", "cat src/a > x", "ls", "echo $X", "cd src && rm a"])
+RULES = st.sampled_from(["Bash", "Bash(npm:*)", "Bash(rm *)", "Bash(npm test)", "Read(src/**)", "Edit(x)", "Read(npm test)"])
+COMMANDS = st.sampled_from(
+    ["npm test", "npm x && rm y", "cat src/a > x", "ls | tee x", "npm < src/a", "echo $X", "$X test", "cd src && rm a"]
+)
+MODES: st.SearchStrategy[PermissionMode] = st.sampled_from(["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"])
+SOME = st.lists(RULES, max_size=3)
 
 
 @settings(max_examples=60, deadline=None)
-@given(command=COMMANDS, allow=st.lists(RULES, max_size=3), ask=st.lists(RULES, max_size=2), deny=st.lists(RULES, max_size=2))
-def test_the_explained_decision_is_the_decision(command: str, allow: list[str], ask: list[str], deny: list[str]) -> None:
-    decision = judge(bash(command), allow=allow, ask=ask, deny=deny)
-    found = told(bash(command), allow=allow, ask=ask, deny=deny)
-    assert (found["decision"], found["reason"]) == (decision.behavior, decision.reason)
+@given(command=COMMANDS, mode=MODES, allow=SOME, ask=SOME, deny=SOME)
+def test_the_explained_decision_is_the_decision(
+    command: str, mode: PermissionMode, allow: list[str], ask: list[str], deny: list[str]
+) -> None:
+    decision = judge(bash(command), mode, allow=allow, ask=ask, deny=deny)
+    found = told(bash(command), mode, allow=allow, ask=ask, deny=deny)
+    rule = str(decision.rule) if decision.rule else None
+    assert (found["decision"], found["reason"], found["rule"]) == (decision.behavior, decision.reason, rule)
+
+
+@settings(max_examples=60, deadline=None)
+@given(command=COMMANDS, rule=RULES, others=SOME)
+def test_what_a_rule_is_said_to_say_is_what_it_does_alone(command: str, rule: str, others: list[str]) -> None:
+    call = bash(command)
+
+    def said(behavior: str, **rules: Unpack[RuleTexts]) -> str:
+        entries = told(call, "bypassPermissions", **rules)["considered"]
+        return next(str(entry["said"]) for entry in entries if (entry["rule"], entry["behavior"]) == (rule, behavior))
+
+    denied = judge(call, "bypassPermissions", deny=[rule]).behavior
+    meant = {"deny": ("matches", "decides"), "ask": ("unclear", "decides"), "allow": ("differs",)}[denied]
+    assert said("deny", deny=[*others, rule]) in meant
+    asked = judge(call, "bypassPermissions", ask=[rule]).behavior == "ask"
+    assert (said("ask", ask=[rule], deny=others) != "differs") == asked
+    if judge(call, allow=[rule]).behavior == "allow" and judge(call).behavior == "ask":
+        assert said("allow", allow=[rule], deny=others) != "differs"
 
 
 def test_rules_that_would_allow_it_as_well_say_so() -> None:
-    by_name = told(bash("npm test"), allow=["Bash", "Bash(npm test)", "Bash(npm:*)", "Read"])
+    by_name = told(bash("npm test"), allow=["Bash", "Bash(npm test)", "Bash(npm:*)", "Read(npm test)"])
     assert sorted(entry["said"] for entry in by_name["considered"]) == ["decides", "differs", "matches", "matches"]
     by_path = told(read("/work/app/src/a"), allow=["Read(src/**)", "Edit(src/**)", "Read(lib/**)"])
     assert sorted(entry["said"] for entry in by_path["considered"]) == ["decides", "differs", "matches"]
+
+
+@pytest.mark.parametrize(
+    ("command", "rule", "expected"),
+    [
+        ("npm x > a", "Edit(a)", "part"),
+        ("npm x | tee a", "Edit(a)", "part"),
+        ("npm x < a", "Read(a)", "part"),
+        ("npm x < a", "Edit(b)", "differs"),
+        ("npm x > a", "Read(a)", "differs"),
+        ("npm x a", "Edit(a)", "differs"),
+        ("> a", "Edit(a)", "part"),
+        ("> a", "Bash(npm:*)", "differs"),
+        ("npm x; rm a", "Bash(npm:*)", "part"),
+        ("npm x; npm y > a", "Bash(npm:*)", "matches"),
+    ],
+)
+def test_a_rule_that_allows_a_piece_says_so(command: str, rule: str, expected: str) -> None:
+    assert [entry["said"] for entry in told(bash(command), allow=[rule])["considered"]] == [expected]
 
 
 def test_the_reason_speaks_of_the_part_that_does_most() -> None:

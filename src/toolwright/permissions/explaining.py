@@ -13,7 +13,6 @@ from toolwright.types import PermissionMode
 
 from .calls import Call, Place
 from .characters import made_visible
-from .command_rules import allows
 from .lines import Part, visible
 from .policy import Decision, decide, judge_of, rule_says
 from .rules import Rule
@@ -21,7 +20,7 @@ from .ruleset import RuleSet
 from .shell_policy import CommandJudge
 
 Word: TypeAlias = Literal["decides", "matches", "part", "unclear", "differs"]
-"""What a rule said. `part`: it covers some, not all, of the commands of a line."""
+"""What a rule said. `part`: it covers some, not all, of the commands of a line, or a file that one of them opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +72,13 @@ def _said(rule: Rule, call: Call, judge: CommandJudge | None, place: Place, deci
     if rule == decision.rule:
         return "decides"
     verdict: Word = rule_says(rule, call, judge, place)
-    if verdict != "differs" or judge is None or rule.behavior != "allow" or rule.tool != call.name or rule.content is None:
+    if verdict != "differs" or judge is None or rule.behavior != "allow":
         return verdict
-    content = rule.content
-    covered = [allows(content, part, judge.effect(part)) for part in judge.line.certain_parts if part.words]
-    return "matches" if covered and all(covered) else "part" if any(covered) else "differs"
+    index, parts = RuleSet((rule,)).index("allow"), tuple(judge.line.certain_parts)
+    covered = [judge.rule_covering(part, index) is not None for part in parts if part.words]
+    if covered and all(covered):
+        return "matches"
+    return "part" if any(covered) or any(judge.file_covered(part, index) for part in parts) else "differs"
 
 
 def _command(part: Part, judge: CommandJudge) -> dict[str, Any]:

@@ -188,7 +188,7 @@ class CommandJudge:
         if not part.words:
             return Covered(OPENS)
         missing = self._looks(part)
-        rule = self._rule_covering(part, rules.index("allow"))
+        rule = self.rule_covering(part, rules.index("allow"))
         if missing is None:
             return Covered(ONLY_LOOKS, rule)
         found = self.effect(part)
@@ -200,7 +200,8 @@ class CommandJudge:
             )
         return missing
 
-    def _rule_covering(self, part: Part, index: RuleIndex) -> Rule | None:
+    def rule_covering(self, part: Part, index: RuleIndex) -> Rule | None:
+        """The rule of `index` that allows the program of `part` and its arguments."""
         if self.tool != "Bash" or not index.commands:
             return None
         found = self.effect(part)
@@ -280,6 +281,14 @@ class CommandJudge:
             if not self._by_rule(word, part, edits):
                 return Obstacle(f"Writing {visible(word.text)} needs permission: no rule and no mode allows that edit.")
         return None
+
+    def file_covered(self, part: Part, index: RuleIndex) -> bool:
+        """Whether a rule of `index` allows a file that `part` is fed from or writes to."""
+        found = self.effect(part)
+        written = (*_written(part), *(found.writes if found.kind == "writes" else ()))
+        return any(self._by_rule(word, part, index.edits) for word in written) or any(
+            self._by_rule(word, part, index.reads) for word in _read(part)
+        )
 
     def _by_rule(self, word: Word, part: Part, index: PathRules) -> bool:
         found = self.paths.of(word, part)
