@@ -1,9 +1,9 @@
 """The syntax tree of a command line, in the shape that `shfmt --to-json` gives it.
 
 A line of nothing but plain words, joined by `;`, `&&`, `||` and `|`, is read here; any other by shfmt, a real bash grammar,
-in a process
-of a few milliseconds. This is the only module of the room that starts a process; it opens no file and reads no environment. The
-program is the one that was installed with us, never one from PATH or a working directory, where anyone could plant one.
+in a process of a few milliseconds. This is the only module of the room that starts a process; it opens no file and reads no
+environment. The program is the one that was installed with us, never one from PATH or a working directory, where anyone could
+plant one.
 """
 
 from __future__ import annotations
@@ -68,12 +68,9 @@ def _call(text: str) -> Tree:
 
 def shell_tree(text: str, *, run: Callable[[str], bytes] | None = None) -> Tree:
     """The tree of `text`. Raises `NotParsed`. `run` turns a text into shfmt's answer, for those who have another way to it."""
-    tree = plain_tree(text) if len(text) <= LONGEST_PARSED else None
-    if tree is not None:
-        return tree
     if len(text) > LONGEST_PARSED:
         raise NotParsed(f"it is longer than {LONGEST_PARSED:,} characters")
-    return _decoded((run or run_shfmt)(text))
+    return plain_tree(text) or _decoded((run or run_shfmt)(text))
 
 
 def _decoded(answer: bytes) -> Tree:
@@ -85,17 +82,17 @@ def _decoded(answer: bytes) -> Tree:
         raise NotParsed(f"its syntax tree cannot be read ({error})") from None
 
 
-def run_shfmt(text: str) -> bytes:
+def run_shfmt(text: str, *, program: str | None = None, seconds: float = SECONDS_ALLOWED) -> bytes:
     """What shfmt says about `text`, in a process with no environment and no working folder of anybody's."""
     import subprocess  # only lines that are more than plain words need it
 
     try:
         data = text.encode()
         done = subprocess.run(  # the shell gets nothing: an argument list, and the text on stdin
-            [shfmt_path(), "--to-json", "-ln", "bash"],
+            [program or shfmt_path(), "--to-json", "-ln", "bash"],
             input=data,
             capture_output=True,
-            timeout=SECONDS_ALLOWED,
+            timeout=seconds,
             cwd="/",
             env={},
             check=False,
@@ -103,7 +100,7 @@ def run_shfmt(text: str) -> bytes:
     except UnicodeEncodeError:
         raise NotParsed("it holds half of a surrogate pair") from None
     except subprocess.TimeoutExpired:
-        raise NotParsed(f"it was not parsed within {SECONDS_ALLOWED:.0f} s") from None
+        raise NotParsed(f"it was not parsed within {seconds:.0f} s") from None
     except OSError as error:
         raise NotParsed(f"the shell parser could not be started ({error})") from None
     if done.returncode != 0:
