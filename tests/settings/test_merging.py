@@ -13,6 +13,9 @@ from toolwright.permissions import Call, decide
 from toolwright.permissions import Place as Somewhere
 from toolwright.runtime.ground import settings_rules
 from toolwright.settings import Settings
+from toolwright.settings.merging import merge, tighten
+from toolwright.settings.sandbox import SandboxConfig
+from toolwright.settings.values import Origin
 from toolwright.types import OptionsError, PermissionMode
 
 
@@ -32,6 +35,53 @@ def test_the_highest_scope_wins_and_lists_come_together(place: Place) -> None:
     (place.managed / "managed-settings.json").unlink()
     assert place.load(inline='{"model": "inline"}', trusted=True).model == "inline"
     assert place.load(trusted=True).model == "local"
+
+
+OF_THE_HIGHEST: dict[str, tuple[Any, Any]] = {
+    **dict.fromkeys(("default_mode", "model", "output_style", "api_key_helper"), ("high", "low")),
+    **dict.fromkeys(("hook_urls", "hook_variables", "available_models"), (("high",), ("low",))),
+    **dict.fromkeys(("all_hooks_disabled", "all_project_servers_enabled", "auto_memory"), (False, True)),
+    "default_mode_source": (Origin("user", "high"), Origin("user", "low")),
+    "cleanup_period_days": (0, 1),
+    "status_line": ({}, {"command": "low"}),
+    "sandbox": (SandboxConfig(enabled=False), SandboxConfig(enabled=True)),
+}
+TOGETHER = ("additional_directories", "enabled_servers", "disabled_servers", "memory_excludes")
+ONE_AFTER_THE_OTHER = ("rules", "hooks", "notes")
+IN_THEIR_OWN_WAY = {"env", "mcp_servers", "said", "bypass_disabled"}
+
+
+def saying(name: str, value: Any, **more: Any) -> Settings:
+    parts: dict[str, Any] = {**more, name: value}
+    return Settings(**parts)
+
+
+def test_there_is_a_way_to_merge_every_setting() -> None:
+    assert {*OF_THE_HIGHEST, *TOGETHER, *ONE_AFTER_THE_OTHER, *IN_THEIR_OWN_WAY} == Settings.__annotations__.keys()
+
+
+@pytest.mark.parametrize("name", OF_THE_HIGHEST)
+def test_the_highest_that_says_anything_is_heard(name: str) -> None:
+    mode = {"default_mode": "plan"} if name == "default_mode_source" else {}  # the two belong together
+    high, low = (saying(name, value, **mode) for value in OF_THE_HIGHEST[name])
+    for ranked, heard in (((high, low), high), ((low, high), low), ((Settings(), low), low), ((high, Settings()), high)):
+        assert getattr(merge(ranked), name) == getattr(heard, name)
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_lists_come_together_the_highest_first(name: str) -> None:
+    high, low = saying(name, ("a", "b")), saying(name, ("b", "c"))
+    assert getattr(merge([high, low]), name) == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("name", ONE_AFTER_THE_OTHER)
+def test_nothing_of_a_list_is_lost(name: str) -> None:
+    assert getattr(merge([saying(name, ("a", "b")), saying(name, ("b",))]), name) == ("a", "b", "b")
+
+
+def test_what_was_said_anywhere_was_said() -> None:
+    one, other = Settings(said=frozenset({"model", "env"})), Settings(said=frozenset({"env", "hooks"}))
+    assert merge([one, other]).said == {"model", "env", "hooks"}
 
 
 def test_our_folder_comes_before_the_other_one(place: Place) -> None:
@@ -154,6 +204,23 @@ def test_everything_that_an_untrusted_folder_loses_is_named(place: Place) -> Non
     ):
         assert key in named
     assert all(str(path) in note and "not trusted" in note for note in left.notes)
+
+
+def test_an_untrusted_folder_may_turn_servers_off_and_says_nothing_else() -> None:
+    mine = Settings(said=frozenset({"model"}), disabled_servers=("a",))
+    wish = Settings(said=frozenset({"model", "env", "disabledMcpjsonServers", "permissions"}), disabled_servers=("b",))
+    tight = tighten(mine, wish, Origin("project", "p.json"))
+    assert (tight.disabled_servers, tight.said) == (("a", "b"), frozenset({"model", "permissions"}))
+    left_out = [f"p.json: the key {key} has no effect: this folder is not trusted" for key in ("env", "model")]
+    assert list(tight.notes) == left_out
+
+
+def test_who_chose_a_stricter_mode_is_known() -> None:
+    mine = Settings(default_mode="acceptEdits", default_mode_source=Origin("user", "mine"))
+    theirs = Origin("project", "theirs")
+    for mode, chosen, by in (("plan", "plan", theirs), ("bypassPermissions", "acceptEdits", mine.default_mode_source)):
+        tight = tighten(mine, Settings(default_mode=mode, default_mode_source=theirs), theirs)
+        assert (tight.default_mode, tight.default_mode_source) == (chosen, by)
 
 
 def test_an_untrusted_folder_may_tighten_the_sandbox_but_gains_nothing_by_turning_it_on(place: Place) -> None:

@@ -11,6 +11,7 @@ from support_cli import command
 from support_settings import Place
 from toolwright.settings import load
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
+from toolwright.types import OptionsError
 
 ALLOW = {"permissions": {"allow": ["Bash"]}}
 
@@ -77,12 +78,43 @@ def test_a_link_to_a_trusted_folder_is_that_folder(place: Place) -> None:
     assert store.holds(str(link), fingerprint(folder_files(place.where)))
 
 
-def test_the_store_is_private_and_one_that_others_can_write_holds_nothing(place: Place) -> None:
+def test_the_store_is_private(place: Place) -> None:
+    os.rmdir(place.config)
     place.write("project", ALLOW)
     store = trust(place)
-    assert os.stat(store.path).st_mode & 0o777 == 0o600
-    os.chmod(store.path, 0o666)
+    assert [os.stat(path).st_mode & 0o777 for path in (place.config, store.path)] == [0o700, 0o600]
+
+
+@pytest.mark.parametrize(("mode", "holds"), [(0o644, True), (0o400, True), (0o620, False), (0o602, False), (0o666, False)])
+def test_a_store_that_others_can_write_holds_nothing(mode: int, holds: bool, place: Place) -> None:
+    place.write("project", ALLOW)
+    os.chmod(trust(place).path, mode)
+    assert allows(place) is holds
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+def test_a_store_of_somebody_else_holds_nothing(place: Place) -> None:
+    place.write("project", ALLOW)
+    os.chown(trust(place).path, 12345, -1)
     assert not allows(place)
+
+
+def test_a_store_that_is_no_file_holds_nothing_and_is_not_waited_for(place: Place) -> None:
+    place.write("project", ALLOW)
+    store = trust(place)
+    os.unlink(store.path)
+    os.mkfifo(store.path, 0o600)
+    assert not allows(place)
+    with pytest.raises(OptionsError, match="could not be kept: it is not a file that only its owner can write"):
+        store.grant(str(place.project), "")
+
+
+def test_a_folder_whose_name_is_not_utf8_can_be_trusted(place: Place) -> None:
+    store, folder = TrustStore(str(place.config)), os.fsdecode(os.fsencode(place.folder) + b"/caf\xe9")
+    store.grant(folder, "mark")
+    store.grant(str(place.folder / "café"), "other")
+    assert store.holds(folder, "mark")
+    assert not store.holds(folder, "other")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"folders": 1}', "\x00"])
@@ -91,6 +123,9 @@ def test_a_broken_store_holds_nothing(text: str, place: Place) -> None:
     store = trust(place)
     Path(store.path).write_text(text)
     assert not allows(place)
+    with pytest.raises(OptionsError, match=r"trust\.json: the trust of .* could not be kept: "):
+        store.grant(str(place.project), "")
+    assert Path(store.path).read_text() == text, "what a person may still mend is left alone"
 
 
 def test_a_store_that_is_a_link_holds_nothing(place: Place) -> None:
