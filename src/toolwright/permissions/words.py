@@ -87,10 +87,10 @@ def _double_quoted(part: dict[str, Any]) -> Word:
 
 def _is_list(part: dict[str, Any]) -> bool:
     """`$@`, `${a[@]}` and `${x:-$@}` are as many words as there are arguments, also in quotes."""
-    if part["Type"] == "ParamExp":
-        default = (part.get("Exp") or {}).get("Word") or {}
-        return part["Param"]["Value"] == "@" or "Index" in part or _holds_list(default)
-    return part["Type"] == "DblQuoted" and _holds_list(part)
+    if part["Type"] != "ParamExp":
+        return _holds_list(part)
+    default = (part.get("Exp") or {}).get("Word") or {}
+    return part["Param"]["Value"] == "@" or "Index" in part or _holds_list(default)
 
 
 def _holds_list(node: dict[str, Any]) -> bool:
