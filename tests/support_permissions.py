@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from glob import glob
 from typing import TypedDict, Unpack
 
 from toolwright.permissions import Call, Decision, Place, RuleSet, decide
@@ -55,6 +56,13 @@ class KnownFiles:
 
     def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
         return False
+
+
+class RealFiles(KnownFiles):
+    """What patterns match on the disk of this machine, still without links."""
+
+    def matching(self, pattern: str) -> tuple[str, ...] | None:
+        return tuple(sorted(glob(pattern)))
 
 
 KNOWN_FILES = KnownFiles()
