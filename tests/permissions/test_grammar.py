@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support_permissions import bash, judge
 from toolwright.permissions import grammar
 from toolwright.permissions.grammar import plain_tree, run_shfmt, shell_tree
 from toolwright.permissions.reading import read_line
@@ -78,6 +79,19 @@ def test_what_cannot_be_parsed_says_why() -> None:
     assert "longer than" in (read_line("echo " + "x" * 99_996).unparsed or "")
     assert read_line("echo " + "x" * 99_995).unparsed is None
     assert "surrogate" in (read_line("echo '\ud800'").unparsed or "")
+
+
+@pytest.mark.parametrize(
+    "command", ["echo #\\\nrm x", "#\\\nrm x", "ls;# a\\\nrm x", "echo $(#\\\nrm x)", "echo `#\\\nrm x`", "ls &#\\\\\\\nrm x"]
+)
+def test_no_command_hides_behind_a_comment(command: str) -> None:
+    for mode in ("default", "bypassPermissions"):
+        assert judge(bash(command), mode, deny=["Bash(rm:*)"]).behavior != "allow"
+
+
+@pytest.mark.parametrize("command", ["ls \\\n-l a#b", "echo 's#a#' \\\nb", "ls # a\nls", 'echo "#" \\\nb', "ls a \\\n # b"])
+def test_other_comments_and_other_continued_lines_are_read(command: str) -> None:
+    assert judge(bash(command)).behavior == "allow"
 
 
 def by_parser(text: str, program: Path, seconds: float = 30) -> str | None:

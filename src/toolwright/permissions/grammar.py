@@ -27,6 +27,7 @@ _KEYWORDS = frozenset(
     """if then else elif fi do done case esac while until for select function time coproc in declare export local readonly
     typeset nameref let""".split()  # noqa: SIM905 — a word list reads better
 )
+_COMMENT = re.compile(r"(?:^|[\s;&|()<>`])#")
 
 
 class NotParsed(Exception):
@@ -70,7 +71,14 @@ def shell_tree(text: str, *, run: Callable[[str], bytes] | None = None) -> Tree:
     """The tree of `text`. Raises `NotParsed`. `run` turns a text into shfmt's answer, for those who have another way to it."""
     if len(text) > LONGEST_PARSED:
         raise NotParsed(f"it is longer than {LONGEST_PARSED:,} characters")
+    if _may_join_a_comment(text):
+        raise NotParsed("a backslash at the end of a comment hides what the next line is")
     return plain_tree(text) or _decoded((run or run_shfmt)(text))
+
+
+def _may_join_a_comment(text: str) -> bool:
+    """A comment that ends in a backslash goes on in the next line to shfmt; to bash, that line is a command."""
+    return any(line.endswith("\\") and _COMMENT.search(line) for line in text.split("\n"))
 
 
 def _decoded(answer: bytes) -> Tree:
