@@ -60,6 +60,7 @@ def test_a_target_that_is_not_known_is_not_taken_for_nothing(target: str) -> Non
         ("echo ${x:y}", "arithmetic evaluates what variables hold"),
         ("echo ${x:1:y}", "arithmetic evaluates what variables hold"),
         ("cat <&-/etc/passwd", "bash reads what follows <&- as a word of its own"),
+        ("cat <&-{/etc/passwd,b}", "bash reads what follows <&- as a word of its own"),
         ("ls 2>&-'/etc'", "bash reads what follows >&- as a word of its own"),
         ("PATH=x; ls", "setting PATH may change what later commands do"),
     ],

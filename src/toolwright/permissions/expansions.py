@@ -109,7 +109,7 @@ class Expansions(ABC):
         for node in nodes:
             self._expansions(node.get("Hdoc") or {}, moves)
             target = self.word(node["Word"], moves)
-            if node["Op"] in (">&", "<&") and re.match("-.", target.text, re.DOTALL):
+            if node["Op"] in (">&", "<&") and not re.fullmatch(r"-|[^-\0].*", target.text, re.DOTALL):
                 self.opaque.append(f"bash reads what follows {node['Op']}- as a word of its own")
             if node["Op"] not in OPENS_NOTHING and not _is_descriptor(node["Op"], target):
                 found.append(Redirection(node["Op"], target))
