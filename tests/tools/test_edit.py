@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support_tools import call, error_of, make_workspace, text_of
+from toolwright.tools import matching
 from toolwright.tools.matching import find_spans, replace_spans
 from toolwright.workspace import Workspace
 from toolwright.workspace.text import TextFormat
@@ -164,6 +166,15 @@ def oracle(text: list[str], old: list[str], new: str) -> str:
             out.append(text[position])
             position += 1
     return "".join(out)
+
+
+@given(st.binary(max_size=20).map(lambda data: bytes(byte % 2 + 97 for byte in data)), st.text("ab", min_size=1, max_size=3))
+def test_a_text_is_found_in_the_same_places_whichever_end_the_search_begins_at(data: bytes, text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "_MOST_STEPS", -1)
+        from_the_beginning = find_spans(data, text, TextFormat())
+    assert find_spans(data, text, TextFormat()) == from_the_beginning
+    assert from_the_beginning == [match.span() for match in re.finditer(text.encode(), data)]
 
 
 @given(

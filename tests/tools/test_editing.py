@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolwright.tools.edit import EditInput
-from toolwright.tools.editing import edit_file, shown_change
+from toolwright.tools.editing import edit_file
 from toolwright.tools.matching import line_above, line_below
 from toolwright.tools.patches import structured_patch
 from toolwright.workspace import Content, Replaced, Workspace
@@ -28,7 +28,9 @@ class InMemory(Workspace):
         status = os.stat("/")
         before = Content(path, self.content, status)
         self.reads.note(path, status, self.content)
-        return Replaced(before, Content(path, change(before), status), durable=True)  # type: ignore[operator]  # a function
+        new = change(before)  # type: ignore[operator]  # a function
+        new.meanwhile()
+        return Replaced(before, Content(path, new.data, status), durable=True)
 
 
 @st.composite
@@ -53,9 +55,8 @@ async def test_the_patch_of_an_edit_is_that_of_the_whole_file(tmp_path: Path, ca
     workspace = InMemory(str(tmp_path), env={}, state_dir=str(tmp_path / "state"))
     workspace.content = text.encode()
     edited = await edit_file("file", replacements, workspace)
-    shown = shown_change(edited)
-    assert shown["originalFile"] == text
-    assert shown["structuredPatch"] == structured_patch(text, edited.replaced.after.data.decode())
+    assert edited.shown["originalFile"] == text
+    assert edited.shown["structuredPatch"] == structured_patch(text, edited.replaced.after.data.decode())
 
 
 @given(TEXTS, st.integers(0, 40), st.integers(0, 4))

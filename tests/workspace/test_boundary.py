@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolwright.workspace import BadPath, PathNotAllowed, beneath
-from toolwright.workspace.boundary import Boundary
+from toolwright.workspace.boundary import Boundary, Place
 
 
 @pytest.fixture(params=["openat2", "walk"])
 def boundary(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boundary:
     """Both ways of opening keep the same laws."""
     if request.param == "walk":
+        monkeypatch.setattr(beneath, "_openat2", lambda: None)
         monkeypatch.setattr(beneath, "_opener", lambda: beneath.walk_open)
     for folder in ("ws/sub", "ws-evil", "added"):
         (tmp_path / folder).mkdir(parents=True)
@@ -109,6 +110,31 @@ def test_a_root_may_be_named_by_a_link(tmp_path: Path) -> None:
     boundary = Boundary([str(tmp_path / "link")])
     assert boundary.roots == (str(tmp_path / "real"),)
     assert content(boundary, tmp_path / "link/file") == content(boundary, tmp_path / "real/file") == "here"
+
+
+def test_a_root_may_come_to_lie_behind_a_link(boundary: Boundary, tmp_path: Path) -> None:
+    moved = tmp_path.with_name(f"{tmp_path.name}-moved")
+    tmp_path.rename(moved)
+    tmp_path.symlink_to(moved)
+    assert content(boundary, tmp_path / "ws/inside") == "inside"
+    with pytest.raises(PathNotAllowed):
+        content(boundary, tmp_path / "ws-evil/secret")
+    (moved / "ws/link").symlink_to("../ws-evil")
+    with pytest.raises(PathNotAllowed):
+        content(boundary, tmp_path / "ws/link/secret")
+
+
+def test_a_place_may_be_farther_down_than_a_path_can_say(boundary: Boundary, tmp_path: Path) -> None:
+    parts = ("x" * 200,) * 20 + ("x" * 70,)
+    here = os.open(tmp_path / "ws", os.O_RDONLY)
+    for name in parts:
+        os.mkdir(name, dir_fd=here)
+        here, above = os.open(name, os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    os.close(here)
+    place = Place(str(tmp_path / "ws"), parts)
+    assert len("/".join(parts)) < 4095 < len(place.path)
+    os.close(boundary.open_place(place, os.O_RDONLY))
 
 
 def test_a_root_inside_a_root_cannot_be_swapped_for_a_link(tmp_path: Path) -> None:

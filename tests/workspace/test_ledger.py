@@ -2,14 +2,9 @@ from __future__ import annotations
 
 import json
 import os
-from hashlib import sha1
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from toolwright.workspace import Knowledge, ReadLedger
-from toolwright.workspace.ledger import digest
 
 
 def test_a_touch_is_told_apart_from_a_change(tmp_path: Path) -> None:
@@ -66,8 +61,3 @@ def test_rows_that_cannot_be_understood_are_passed_over(tmp_path: Path) -> None:
     ledger.restore([{}, {"path": "a"}, {"path": 1, "mtimeNs": 1, "size": 1, "sha1": None}])
     ledger.restore([{"path": "a", "mtimeNs": 1, "size": 1, "sha1": "no"}])
     assert len(ledger) == 0
-
-
-@given(st.lists(st.binary(max_size=2), max_size=30))
-def test_a_digest_that_is_remembered_is_that_of_the_content(contents: list[bytes]) -> None:
-    assert [digest(data) for data in contents] == [sha1(data).digest() for data in contents]

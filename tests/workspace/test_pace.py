@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+import os
 import threading
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from support_tools import make_workspace
-from toolwright.workspace import Content
+from support_tools import error_of, make_workspace
+from toolwright.workspace import Content, workspace
 from toolwright.workspace.boundary import Boundary
 from toolwright.workspace.changing import NotAtOnce, replace
 from toolwright.workspace.pace import Pace, pace_of
@@ -70,6 +71,16 @@ async def test_a_large_file_is_left_to_a_thread(tmp_path: Path, quick: Pace, old
     new = b"n" * (INLINE_BYTES + (len(old) == 3))
     assert await thread_of_a_write(tmp_path, new) != threading.get_ident()
     assert (tmp_path / "ws/file").read_bytes() == new
+
+
+async def test_a_change_that_cannot_begin_is_given_up(tmp_path: Path, quick: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick.note(60.0)
+    monkeypatch.setattr(workspace, "LONGEST_WAIT", 0.0)
+    made = make_workspace(tmp_path)
+    with pytest.raises(TimeoutError, match="no thread was free"):
+        await made.replace_file("file", lambda before: b"new")
+    assert "no thread was free" in await error_of("Write", made, file_path="file", content="new")
+    assert os.listdir(made.home) == []
 
 
 async def thread_of_a_write(tmp_path: Path, data: bytes) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.workspace import FileChanged, renaming, replacing
+from toolwright.workspace import FileChanged, FileTooLarge, NewContent, NotRegularFile, renaming, replacing
 from toolwright.workspace.boundary import Boundary
 from toolwright.workspace.changing import replace
 
@@ -32,6 +32,46 @@ def by_link(file: Path) -> None:
     file.with_name("target").write_bytes(THEIRS)
     file.unlink()
     file.symlink_to("target")
+
+
+def longer(file: Path) -> None:
+    """What was read is still there, but not all that is there."""
+    with file.open("ab") as more:
+        more.write(b"!")
+
+
+def emptied(file: Path) -> None:
+    os.truncate(file, 0)
+
+
+@pytest.mark.parametrize(("write", "theirs"), [(longer, OLD + b"!"), (emptied, b"")])
+def test_a_file_that_grew_or_shrank_in_the_last_moment_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None], theirs: bytes
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(OLD)
+    before_exchange(monkeypatch, lambda number: write(file) if number == 1 else None)
+    with pytest.raises(FileChanged, match="by someone else"):
+        replace(Boundary([str(tmp_path)]), str(file), lambda before: OURS, limit=100)
+    assert file.read_bytes() == theirs
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_another_file_of_the_same_content_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, other = tmp_path / "file", tmp_path / "other"
+    file.write_bytes(OLD)
+    other.write_bytes(OLD)
+    theirs = other.stat().st_ino
+
+    def swap(number: int) -> None:
+        if number == 1:
+            other.rename(file)
+
+    before_exchange(monkeypatch, swap)
+    with pytest.raises(FileChanged, match="by someone else"):
+        replace(Boundary([str(tmp_path)]), str(file), lambda before: OURS, limit=100)
+    assert file.stat().st_ino == theirs
+    assert os.listdir(tmp_path) == ["file"]
 
 
 @pytest.mark.parametrize("write", [in_place, by_rename, by_link])
@@ -115,6 +155,45 @@ def test_a_file_whose_folder_was_removed_meanwhile_is_not_called_write_protected
     with pytest.raises(FileChanged, match="removed"):
         replace(Boundary([str(tmp_path)]), str(file), remove_the_folder, limit=100)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("old", [None, OLD])
+def test_what_is_to_be_done_meanwhile_is_done_once_before_the_new_file_is_there(tmp_path: Path, old: bytes | None) -> None:
+    file = tmp_path / "file"
+    if old is not None:
+        file.write_bytes(old)
+    seen: list[bytes | None] = []
+
+    def look() -> None:
+        seen.append(file.read_bytes() if file.exists() else None)
+
+    replace(Boundary([str(tmp_path)]), str(file), lambda before: NewContent(OURS, look), limit=100)
+    assert (seen, file.read_bytes()) == ([old], OURS)
+
+
+def test_if_what_is_done_meanwhile_fails_the_old_file_stands(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(OLD)
+    with pytest.raises(ZeroDivisionError):
+        replace(Boundary([str(tmp_path)]), str(file), lambda before: NewContent(OURS, lambda: 1 // 0), limit=100)
+    assert file.read_bytes() == OLD
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc tells the open files")
+def test_nothing_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, boundary = tmp_path / "file", Boundary([str(tmp_path)])
+    replace(boundary, str(file), lambda before: OLD, limit=100)
+    before = len(os.listdir("/proc/self/fd"))
+    replace(boundary, str(file), lambda before: OURS, limit=100)
+    with pytest.raises(FileTooLarge):
+        replace(boundary, str(file), lambda before: OURS, limit=1)
+    with pytest.raises(NotRegularFile):
+        replace(boundary, str(tmp_path), lambda before: OURS, limit=100)
+    before_exchange(monkeypatch, lambda number: in_place(file) if number == 1 else None)
+    with pytest.raises(FileChanged):
+        replace(boundary, str(file), lambda before: OLD, limit=100)
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def before_exchange(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], None]) -> None:

@@ -161,6 +161,8 @@ class BuiltinTool:
 
     async def run(self, parsed: Any, context: ToolContext) -> ToolOutput:
         try:
+            if self.timeout is None:
+                return await self.perform(parsed, context)
             with anyio.move_on_after(self.timeout):
                 return await self.perform(parsed, context)
         except (ToolFailure, WorkspaceError) as failure:

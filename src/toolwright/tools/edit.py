@@ -31,6 +31,7 @@ class Edit(BuiltinTool):
     )
     Input = EditInput
     field_aliases = MappingProxyType({"path": "file_path"})
+    timeout = None  # a write that has begun is not given up
 
     def effects(self, parsed: EditInput, workspace: Workspace) -> Effects:
         return Effects(writes=workspace.touched_paths(parsed.file_path))
@@ -51,12 +52,10 @@ def _result(parsed: EditInput, edited: Edited) -> ToolOutput:
 
 
 def _structured(parsed: EditInput, edited: Edited) -> dict[str, Any]:
-    from toolwright.tools.editing import shown_change
-
     return {
         "filePath": edited.replaced.after.path,
         "oldString": parsed.old_string,
         "newString": parsed.new_string,
-        **shown_change(edited),
+        **edited.shown,
         "replaceAll": parsed.replace_all,
     }

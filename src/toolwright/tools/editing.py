@@ -15,8 +15,8 @@ from toolwright.tools.closest import explain_missing
 from toolwright.tools.matching import Span, find_spans, line_above, line_below, line_of, replace_spans
 from toolwright.tools.missing import missing_file
 from toolwright.tools.patches import CONTEXT, structured_patch
-from toolwright.tools.write import LARGEST_SHOWN, shown_text
-from toolwright.workspace import Content, Knowledge, NotRegularFile, Replaced
+from toolwright.tools.write import LARGEST_SHOWN, shown_bytes, shown_text
+from toolwright.workspace import Content, Knowledge, NewContent, NotRegularFile, Replaced
 from toolwright.workspace.text import UTF8, TextFormat, detect_format
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class Edited:
     replaced: Replaced
     made: tuple[Made, ...]
     notices: tuple[str, ...]
-    plain: bool
-    """Lines of it, old and new, can be decoded by themselves, and are shown as they are stored."""
+    shown: dict[str, Any]
+    """The fields of a structured result that tell what was done to the file."""
 
 
 async def edit_file(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> Edited:
@@ -79,7 +79,7 @@ async def edit_file(path: str, replacements: Sequence[Replacement], workspace: W
         raise ToolFailure(await missing_file(path, workspace)) from None
     except NotRegularFile as error:
         raise ToolFailure(f"{error} Only regular files can be edited.") from None
-    return Edited(replaced, tuple(change.made), tuple(change.notices), change.plain)
+    return Edited(replaced, tuple(change.made), tuple(change.notices), change.shown)
 
 
 def _require_difference(replacements: Sequence[Replacement]) -> None:
@@ -90,18 +90,34 @@ def _require_difference(replacements: Sequence[Replacement]) -> None:
 
 
 class _Change:
-    """Makes the new content out of the old, and remembers what it did."""
+    """Makes the new content out of the old, and remembers what it did and how that is shown."""
 
     def __init__(self, replacements: Sequence[Replacement], workspace: Workspace) -> None:
         self._replacements = replacements
         self._workspace = workspace
         self.made: list[Made] = []
         self.notices: list[str] = []
-        self.plain = False
+        self.shown: dict[str, Any] = {}
+        self._plain = False
+        """Lines of the file, old and new, can be decoded by themselves, and are shown as they are stored."""
 
-    def __call__(self, before: Content | None) -> bytes:
+    def __call__(self, before: Content | None) -> NewContent:
         self.made.clear()
         self.notices.clear()
+        self._plain = False
+        data = self._changed(before)
+        return NewContent(data, lambda: self._show(before, data))
+
+    def _show(self, before: Content | None, after: bytes) -> None:
+        if self._plain and before is not None and max(len(before.data), len(after)) <= LARGEST_SHOWN:
+            original: str | None = UTF8.decode(before.data)
+            patch = _patch_around(self.made, before.data, after)
+        else:
+            original, new = shown_text(before), shown_bytes(after)
+            patch = [] if new is None else structured_patch(original or "", new)
+        self.shown = {"originalFile": original, "structuredPatch": patch, "userModified": False}
+
+    def _changed(self, before: Content | None) -> bytes:
         first = self._replacements[0]
         if not first.old_string and (before is None or not before.data):
             self.made.append(Made(1, (1,)))
@@ -119,7 +135,7 @@ class _Change:
         format_ = detect_format(before.data)
         if format_ is None:
             raise ToolFailure(f"{before.path} is no text file: its text cannot be edited.")
-        self.plain = format_ == UTF8 and b"\r" not in before.data and not any(map(_has_special, self._replacements))
+        self._plain = format_ == UTF8 and b"\r" not in before.data and not any(map(_has_special, self._replacements))
         data = self._apply(before.data, 0, format_)
         if knowledge is Knowledge.STALE:
             self._require_clear(before.path)
@@ -196,27 +212,16 @@ def _cannot_store(error: UnicodeEncodeError, format_: TextFormat) -> str:
     )
 
 
-def shown_change(edited: Edited) -> dict[str, Any]:
-    """The fields of a structured result that tell what an edit did to its file."""
-    before, after = edited.replaced.before, edited.replaced.after
-    original = shown_text(before)
-    if edited.plain and original and before is not None and len(after.data) <= LARGEST_SHOWN:
-        patch = _patch_around(edited.made, before.data, after.data)
-    else:
-        new = shown_text(after)
-        patch = [] if new is None else structured_patch(original or "", new)
-    return {"originalFile": original, "structuredPatch": patch, "userModified": False}
-
-
 def _has_special(replacement: Replacement) -> bool:
     """Whether it puts in what makes a file another kind of text: NUL, CR, a byte order mark."""
-    return any(character in replacement.new_string for character in "\0\r\ufeff")
+    new = replacement.new_string
+    return "\0" in new or "\r" in new or "\ufeff" in new
 
 
 def _patch_around(made: Sequence[Made], before: bytes, after: bytes) -> list[dict[str, Any]]:
     """The patch, made of the lines around the places that were replaced: what lies before and behind was left alone."""
     first = min(made, key=lambda one: one.before)
     start = line_above(before, first.before, CONTEXT)
-    behind = len(before) - line_below(before, len(before) - min(one.after for one in made), CONTEXT)
-    old, new = (UTF8.decode(data[start : len(data) - behind]) for data in (before, after))
+    end = line_below(before, len(before) - min(one.after for one in made), CONTEXT)
+    old, new = UTF8.decode(before[start:end]), UTF8.decode(after[start : len(after) - len(before) + end])
     return structured_patch(old, new, above=first.lines[0] - 1 - before.count(b"\n", start, first.before))

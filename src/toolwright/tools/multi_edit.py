@@ -37,6 +37,7 @@ class MultiEdit(BuiltinTool):
     )
     Input = MultiEditInput
     field_aliases = MappingProxyType({"path": "file_path"})
+    timeout = None  # a write that has begun is not given up
 
     def effects(self, parsed: MultiEditInput, workspace: Workspace) -> Effects:
         return Effects(writes=workspace.touched_paths(parsed.file_path))
@@ -61,9 +62,7 @@ def _result(parsed: MultiEditInput, edited: Edited) -> ToolOutput:
 
 
 def _structured(parsed: MultiEditInput, edited: Edited) -> dict[str, Any]:
-    from toolwright.tools.editing import shown_change
-
     edits = [
         {"oldString": edit.old_string, "newString": edit.new_string, "replaceAll": edit.replace_all} for edit in parsed.edits
     ]
-    return {"filePath": edited.replaced.after.path, "edits": edits, **shown_change(edited)}
+    return {"filePath": edited.replaced.after.path, "edits": edits, **edited.shown}

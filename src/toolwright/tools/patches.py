@@ -35,7 +35,7 @@ def _common_start(old: str, new: str) -> int:
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
+        if new.startswith(old[low:middle], low):
             low = middle
         else:
             high = middle - 1
@@ -45,17 +45,21 @@ def _common_start(old: str, new: str) -> int:
 def _common_end(old: str, new: str, most: int) -> int:
     """How many characters of whole lines both end with, not more than `most`."""
     low, high = 0, most
+    old_length, new_length = len(old), len(new)
     while low < high:
         middle = (low + high + 1) // 2
-        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
+        if new.endswith(old[old_length - middle : old_length - low], 0, new_length - low):
             low = middle
         else:
             high = middle - 1
-    starts_line = all(low == len(text) or text[len(text) - low - 1] == "\n" for text in (old, new))
-    if low == 0 or starts_line:
+    if low == 0 or (_starts_line(old, len(old) - low) and _starts_line(new, len(new) - low)):
         return low
     line_end = old.find("\n", len(old) - low)
     return 0 if line_end < 0 else len(old) - line_end - 1
+
+
+def _starts_line(text: str, position: int) -> bool:
+    return position == 0 or text[position - 1] == "\n"
 
 
 def _before(text: str, position: int) -> list[str]:

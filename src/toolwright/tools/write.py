@@ -34,6 +34,7 @@ class Write(BuiltinTool):
     )
     Input = WriteInput
     field_aliases = MappingProxyType({"path": "file_path"})
+    timeout = None  # a write that has begun is not given up
 
     def effects(self, parsed: WriteInput, workspace: Workspace) -> Effects:
         return Effects(writes=workspace.touched_paths(parsed.file_path))
@@ -137,9 +138,13 @@ def _structured(parsed: WriteInput, replaced: Replaced) -> dict[str, Any]:
 
 def shown_text(content: Content | None) -> str | None:
     """The text of a file for a program to show: with plain line ends; None for binary and very large ones."""
-    if content is None or len(content.data) > LARGEST_SHOWN:
+    return None if content is None else shown_bytes(content.data)
+
+
+def shown_bytes(data: bytes) -> str | None:
+    if len(data) > LARGEST_SHOWN:
         return None
-    decoded = decode_text(content.data)
-    if decoded is None or b"\r" not in content.data:  # looking for one byte costs a tenth of looking for two characters
+    decoded = decode_text(data)
+    if decoded is None or b"\r" not in data:  # looking for one byte costs a tenth of looking for two characters
         return decoded and decoded[0]
     return decoded[0].replace("\r\n", "\n")

@@ -1,7 +1,7 @@
 """The workspace room: the only door to the machine. Paths, files, commands; see docs/workspace.md."""
 
 from toolwright.workspace.captured import Captured
-from toolwright.workspace.changing import Replaced
+from toolwright.workspace.changing import NewContent, Replaced
 from toolwright.workspace.dumpable import refuse_inspection
 from toolwright.workspace.errors import (
     BadPath,
@@ -28,6 +28,7 @@ __all__ = [
     "FileChanged",
     "FileTooLarge",
     "Knowledge",
+    "NewContent",
     "NotRegularFile",
     "OpenFile",
     "OpenFolder",

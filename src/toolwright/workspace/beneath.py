@@ -11,23 +11,38 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from struct import Struct
 
 _OPENAT2 = 437
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
+_ANYWHERE = -100
+"""AT_FDCWD; an absolute path does not ask where we stand."""
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_CLOEXEC
 """Enough to stand on a file or folder; no permission to read it is needed where O_PATH exists."""
+_HOW = Struct("=QQQ")
+"""The kernel's `open_how`: flags, mode, resolve."""
 LINK_ERRORS = frozenset({errno.ELOOP, errno.EXDEV, errno.EMLINK})
 """What opening reports when a link is in the way."""
 
 Opener = Callable[[int, Sequence[str], int, int], int]
+Openat2 = Callable[[int, str, int, int, int], int]
+"""A folder, a name, flags, mode, and what must not be on the way."""
 
 
 def open_beneath(root: int, parts: Sequence[str], flags: int, mode: int = 0) -> int:
     """Open `parts` below the folder `root`. A link anywhere on the way is an OSError out of `LINK_ERRORS`."""
     return _opener()(root, parts, flags | os.O_CLOEXEC, mode)
+
+
+def open_unlinked(path: str, flags: int, mode: int = 0) -> int:
+    """Open an absolute path in one step; OSError out of `LINK_ERRORS` if any name on it is a link, or there is no such step."""
+    openat2 = _openat2()
+    if openat2 is None:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    return openat2(_ANYWHERE, path, flags | os.O_CLOEXEC, mode, _RESOLVE_NO_SYMLINKS)
 
 
 def release(descriptor: int) -> None:
@@ -40,41 +55,41 @@ def release(descriptor: int) -> None:
 
 @cache
 def _opener() -> Opener:
-    opener = _openat2_opener() if sys.platform == "linux" else None
-    return opener or walk_open
+    openat2 = _openat2()
+    if openat2 is None:
+        return walk_open
+    return lambda root, parts, flags, mode: openat2(
+        root, "/".join(parts) or ".", flags, mode, _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS
+    )
 
 
-def _openat2_opener() -> Opener | None:
+@cache
+def _openat2() -> Openat2 | None:
+    if sys.platform != "linux":
+        return None
     import ctypes  # only where it is used: it is not free to import
-
-    class OpenHow(ctypes.Structure):
-        _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
     syscall = ctypes.CDLL(None, use_errno=True).syscall
     syscall.restype = ctypes.c_long
-    size = ctypes.c_size_t(ctypes.sizeof(OpenHow))
+    syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
 
-    def openat2(root: int, parts: Sequence[str], flags: int, mode: int) -> int:
-        name = os.fsencode("/".join(parts)) or b"."
-        how = OpenHow(flags, mode if flags & os.O_CREAT else 0, _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS)
-        descriptor = syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(root), ctypes.c_char_p(name), ctypes.byref(how), size)
+    def openat2(root: int, name: str, flags: int, mode: int, resolve: int) -> int:
+        how = _HOW.pack(flags, mode if flags & os.O_CREAT else 0, resolve)
+        descriptor: int = syscall(_OPENAT2, root, os.fsencode(name), how, _HOW.size)
         if descriptor < 0:
             code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), os.fsdecode(name))
-        return int(descriptor)
+            raise OSError(code, os.strerror(code), name)
+        return descriptor
 
     return openat2 if _works(openat2) else None
 
 
-def _works(opener: Opener) -> bool:
+def _works(openat2: Openat2) -> bool:
     """Old kernels do not know the call; some containers forbid it."""
-    root = os.open("/", PATH_ONLY | os.O_DIRECTORY)
     try:
-        os.close(opener(root, (), PATH_ONLY | os.O_DIRECTORY, 0))
+        os.close(openat2(_ANYWHERE, "/", PATH_ONLY | os.O_DIRECTORY, 0, _RESOLVE_NO_SYMLINKS))
     except OSError:
         return False
-    finally:
-        os.close(root)
     return True
 
 

@@ -11,8 +11,9 @@ import errno
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from toolwright.workspace.beneath import LINK_ERRORS, PATH_ONLY, open_beneath, release
+from toolwright.workspace.beneath import LINK_ERRORS, PATH_ONLY, open_beneath, open_unlinked, release
 from toolwright.workspace.errors import BadPath, PathNotAllowed
 from toolwright.workspace.leftovers import TemporaryFolder
 
@@ -22,6 +23,8 @@ _MOST_LINKS = 40
 _MOST_RACES = 8
 _LONGEST_PATH = 4095
 _LONGEST_NAME = 255
+_LONG_WAY = LINK_ERRORS | {errno.ENAMETOOLONG}
+"""Why a place that cannot be opened in one step may still be opened from its root."""
 _NEVER = ("proc",)
 """Folders of / that stay closed even to a session whose root is /: they show other processes, their secrets and open files."""
 
@@ -35,7 +38,7 @@ class Place:
 
     @property
     def path(self) -> str:
-        return os.path.join(self.root, *self.parts)
+        return "/".join((self.root.rstrip("/"), *self.parts)) or "/"
 
 
 def checked_path(path: str) -> str:
@@ -64,8 +67,9 @@ def _path_problem(path: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=64)
 def split_path(path: str) -> Parts:
-    """The names of a path; empty ones and `.` mean nothing, `..` is kept."""
+    """The names of a path; empty ones and `.` mean nothing, `..` is kept. A call asks for those of its path several times."""
     return tuple([name for name in path.split("/") if name and name != "."])  # a list, as a generator takes half as long again
 
 
@@ -103,6 +107,11 @@ class Boundary:
         raise PathNotAllowed(path, self.roots)
 
     def open_place(self, place: Place, flags: int, mode: int = 0) -> int:
+        try:
+            return open_unlinked(place.path, flags, mode)  # half the price, as long as nothing above the root is a link either
+        except OSError as error:
+            if error.errno not in _LONG_WAY:
+                raise
         root = os.open(place.root, PATH_ONLY | os.O_DIRECTORY)
         try:
             return open_beneath(root, place.parts, flags, mode)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from toolwright.workspace.beneath import PATH_ONLY, release
 from toolwright.workspace.boundary import Boundary, Place
+from toolwright.workspace.digests import foresee
 from toolwright.workspace.errors import FileTooLarge, NotRegularFile
 from toolwright.workspace.files import Content, LinkInTheWay, Parent, through_no_link
 from toolwright.workspace.replacing import Replacement, require_untouched, synced
@@ -21,7 +22,16 @@ from toolwright.workspace.replacing import Replacement, require_untouched, synce
 # Two writers take turns on a path; 64 locks are enough to rarely wait for a stranger.
 _WRITERS = tuple(threading.Lock() for _ in range(64))
 
-Change = Callable[[Content | None], bytes]
+
+@dataclass(frozen=True, slots=True)
+class NewContent:
+    """What a file shall be, and what there is to do while the disk takes it."""
+
+    data: bytes
+    meanwhile: Callable[[], object] | None = None
+
+
+Change = Callable[[Content | None], bytes | NewContent]
 """What is there (None: no file) → what shall be."""
 
 
@@ -129,11 +139,17 @@ def _replaced(
         raise NotRegularFile(place.path, "directory")
     with Parent(boundary, place) as parent:
         before = parent.content(limit)
-        data = change(before)
-        with _recorded(recording, place, before, data):
-            replacement = Replacement(parent.made(), place, before=before, mode=mode, temporaries=boundary.temporaries)
-            status, durable = replacement.put(data)
-        return Replaced(before, Content(place.path, data, status), durable)
+        new = _new(change(before))
+        with _recorded(recording, place, before, new.data):
+            replacement = Replacement(parent, place, before=before, mode=mode, temporaries=boundary.temporaries)
+            status, durable = replacement.put(new.data, lambda: _meanwhile(new))
+        return Replaced(before, Content(place.path, new.data, status), durable)
+
+
+def _meanwhile(new: NewContent) -> None:
+    foresee(new.data)
+    if new.meanwhile is not None:
+        new.meanwhile()
 
 
 def _turn(place: Place) -> threading.Lock:
@@ -141,13 +157,17 @@ def _turn(place: Place) -> threading.Lock:
 
 
 def _within(limit: int, change: Change) -> Change:
-    def bounded(before: Content | None) -> bytes:
-        data = change(before)
-        if len(data) > limit:
+    def bounded(before: Content | None) -> NewContent:
+        new = _new(change(before))
+        if len(new.data) > limit:
             raise NotAtOnce
-        return data
+        return new
 
     return bounded
+
+
+def _new(new: bytes | NewContent) -> NewContent:
+    return new if isinstance(new, NewContent) else NewContent(new)
 
 
 def _recorded(

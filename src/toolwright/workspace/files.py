@@ -128,6 +128,8 @@ class Parent:
         self._place = place
         self._above = Place(place.root, place.parts[:-1])
         self._folder: int | None = None
+        self.file = -1
+        """What `content` has read, open until it is let go; no descriptor before and after."""
         try:
             self._folder = boundary.open_place(self._above, DIRECTORY)
         except FileNotFoundError:
@@ -139,6 +141,7 @@ class Parent:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.let_go()
         if self._folder is not None:
             release(self._folder)
 
@@ -147,17 +150,20 @@ class Parent:
         if self._folder is None:
             return None
         try:
-            descriptor = os.open(self._place.parts[-1], _READ | os.O_NOFOLLOW, dir_fd=self._folder)
+            self.file = os.open(self._place.parts[-1], _READ | os.O_NOFOLLOW, dir_fd=self._folder)
         except FileNotFoundError:
             return None
         except OSError as error:
             error.filename = self._place.path
             raise _link_or(error) from None
-        try:
-            file = _regular(descriptor, self._place.path)
-            return Content(file.path, file.read_all(limit), file.status)
-        finally:
-            release(descriptor)
+        file = _regular(self.file, self._place.path)
+        return Content(file.path, file.read_all(limit), file.status)
+
+    def let_go(self) -> None:
+        """Close the file: one that is open is not given back to the disk when it is removed."""
+        if self.file >= 0:
+            release(self.file)
+            self.file = -1
 
     def made(self) -> int:
         """The folder, made if it is not there."""

@@ -6,12 +6,11 @@ import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from hashlib import sha1
 from typing import Any
 
+from toolwright.workspace.digests import digest
+
 _MOST_FILES = 4096
-_REMEMBERED, _MOST_REMEMBERED = 4, 256 * 1024
-"""Of so many contents, none larger than that, the digest is remembered, for the whole process."""
 
 
 class Knowledge(Enum):
@@ -148,21 +147,3 @@ class ReadLedger:
 
     def __len__(self) -> int:
         return len(self._seen)
-
-
-def digest(data: bytes) -> bytes:
-    """To tell versions apart, not to protect them: SHA-1 is the fastest of the standard library's.
-
-    What is read is often edited next, and edited once more: to compare bytes takes a tenth of hashing them again.
-    """
-    global _last_digested
-    for known, result in _last_digested:
-        if known == data:
-            return result
-    result = sha1(data, usedforsecurity=False).digest()
-    if len(data) <= _MOST_REMEMBERED:
-        _last_digested = ((data, result), *_last_digested[: _REMEMBERED - 1])
-    return result
-
-
-_last_digested: tuple[tuple[bytes, bytes], ...] = ()

@@ -2,7 +2,7 @@
 
 The content is written beside the file, made durable, and trades places with it. What comes out in the trade must be what the
 change was based on; if somebody wrote in between, their file goes back. A failure or a kill at any moment leaves the old file
-or the new one. It knows an open folder, not the boundary; everything here blocks.
+or the new one. It knows an open folder and the file that was read in it, not the boundary; everything here blocks.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from toolwright.workspace.beneath import LINK_ERRORS, release
 from toolwright.workspace.errors import FileChanged
 from toolwright.workspace.leftovers import Draft, TemporaryFolder, unnoted_draft
 from toolwright.workspace.renaming import exchange, rename_new
+from toolwright.workspace.writing_out import begin_writing_out
 
 if TYPE_CHECKING:
     from toolwright.workspace.boundary import Place
-    from toolwright.workspace.files import Content
+    from toolwright.workspace.files import Content, Parent
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SET_IDS = stat.S_ISUID | stat.S_ISGID
 _NOT_FOR_US = frozenset({errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOTSUP, errno.ENODATA})
 
@@ -35,9 +34,10 @@ class Replacement:
     _draft: Draft
 
     def __init__(
-        self, folder: int, place: Place, *, before: Content | None, mode: int | None, temporaries: TemporaryFolder | None
+        self, parent: Parent, place: Place, *, before: Content | None, mode: int | None, temporaries: TemporaryFolder | None
     ) -> None:
-        self._folder = folder
+        self._parent = parent
+        self._folder = parent.made()
         self._place = place
         self._name = place.parts[-1]
         self._before = before
@@ -46,13 +46,16 @@ class Replacement:
         self._disposable = True
         self._certain = True
 
-    def put(self, data: bytes) -> tuple[os.stat_result, bool]:
-        """The new file, and whether the disk has confirmed it. An exception means that the old one stands."""
+    def put(self, data: bytes, meanwhile: Callable[[], object]) -> tuple[os.stat_result, bool]:
+        """The new file, and whether the disk has confirmed it. An exception means that the old one stands.
+
+        `meanwhile` is called once, while the disk is at work.
+        """
         if self._before is not None:
             self._require_writable(self._before)
         self._take_draft()
         try:
-            status = self._fill(self._create(), data)
+            status = self._fill(self._create(), data, meanwhile)
             self._install(status)
         except OSError as error:
             error.filename, error.filename2 = self._place.path, None  # the temporary name would only puzzle
@@ -68,7 +71,7 @@ class Replacement:
             raise PermissionError(errno.EACCES, "Permission denied: the file is write-protected", self._place.path)
 
     def _take_draft(self, *, fresh: bool = False) -> None:
-        folder = os.path.dirname(self._place.path)
+        folder = self._place.path.rpartition("/")[0] or "/"
         self._draft = unnoted_draft(folder) if self._temporaries is None else self._temporaries.draft(folder, fresh=fresh)
         self._temporary = self._draft.name
 
@@ -82,13 +85,15 @@ class Replacement:
             self._take_draft(fresh=True)
             return os.open(self._temporary, _CREATE, mode, dir_fd=self._folder)
 
-    def _fill(self, descriptor: int, data: bytes) -> os.stat_result:
+    def _fill(self, descriptor: int, data: bytes, meanwhile: Callable[[], object]) -> os.stat_result:
         try:
             _write_all(descriptor, data)
+            begin_writing_out(descriptor)
             if self._before is not None:
-                _keep_attributes(self._folder, self._name, descriptor, self._before.status)
+                _keep_attributes(self._parent.file, descriptor, self._before.status)
             if self._mode is not None:
                 os.fchmod(descriptor, self._mode)
+            meanwhile()
             os.fsync(descriptor)
             return os.fstat(descriptor)
         finally:
@@ -115,7 +120,7 @@ class Replacement:
             os.rename(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
             return
         try:
-            unchanged = _holds(self._folder, self._temporary, before.data)
+            unchanged = self._inode(self._temporary) == before.status.st_ino and _holds(self._parent.file, before.data)
         except BaseException:
             self._trade_back(status)
             raise
@@ -150,6 +155,7 @@ class Replacement:
 
     def _give_back_draft(self) -> None:
         """Remove what has the temporary name. If that fails, the note stays, for the next session to try again."""
+        self._parent.let_go()
         if not self._disposable:
             self._withdraw_note()
             return
@@ -200,26 +206,12 @@ def _removed(place: Place) -> FileChanged:
     return FileChanged(f"{place.path} was removed while it was being written. Nothing was changed.")
 
 
-def _holds(folder: int, name: str, data: bytes) -> bool:
-    """Whether a file has exactly this content; times are too coarse to tell. What is no regular file has not."""
-    try:
-        descriptor = os.open(name, _LOOK, dir_fd=folder)
-    except OSError as error:
-        if error.errno in LINK_ERRORS:
-            return False
-        raise
-    try:
-        status = os.fstat(descriptor)
-        return stat.S_ISREG(status.st_mode) and status.st_size == len(data) and _read(descriptor, len(data)) == data
-    finally:
-        release(descriptor)
-
-
-def _read(descriptor: int, size: int) -> bytes:
-    data = os.read(descriptor, size + 1)
-    while len(data) < size and (piece := os.read(descriptor, size + 1)):
-        data += piece
-    return data
+def _holds(descriptor: int, data: bytes) -> bool:
+    """Whether a file has exactly this content; times are too coarse to tell."""
+    found = os.pread(descriptor, len(data) + 1, 0)
+    while len(found) < len(data) and (piece := os.pread(descriptor, len(data) + 1, len(found))):
+        found += piece
+    return found == data
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -231,36 +223,32 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[written:]
 
 
-def _keep_attributes(folder: int, name: str, descriptor: int, wanted: os.stat_result) -> None:
+def _keep_attributes(source: int, descriptor: int, wanted: os.stat_result) -> None:
     """Owner, extended attributes (ACLs are among them) and mode; what the system does not let us keep stays ours."""
     own, mode = os.fstat(descriptor), stat.S_IMODE(wanted.st_mode)
-    if (own.st_uid, own.st_gid) != (wanted.st_uid, wanted.st_gid):
-        with _what_is_allowed():
-            os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
-            own = wanted
-        if own is not wanted:
-            mode &= ~_SET_IDS  # what ran as its owner must not come to run as us
+    owners = wanted.st_uid, wanted.st_gid
+    if (own.st_uid, own.st_gid) != owners and not _allowed(lambda: os.fchown(descriptor, *owners)):
+        mode &= ~_SET_IDS  # what ran as its owner must not come to run as us
     if hasattr(os, "listxattr"):
-        _copy_extended_attributes(folder, name, descriptor)
+        _allowed(lambda: _copy_extended_attributes(source, descriptor))
     os.fchmod(descriptor, mode)
 
 
-def _copy_extended_attributes(folder: int, name: str, descriptor: int) -> None:
-    source = os.open(name, _LOOK, dir_fd=folder)
-    try:
-        with _what_is_allowed():
-            for attribute in os.listxattr(source):
-                with _what_is_allowed():
-                    os.setxattr(descriptor, attribute, os.getxattr(source, attribute))
-    finally:
-        release(source)
+def _copy_extended_attributes(source: int, descriptor: int) -> None:
+    for name in os.listxattr(source):
+        _allowed(partial(_copy_attribute, source, descriptor, name))
 
 
-@contextmanager
-def _what_is_allowed() -> Iterator[None]:
-    """Pass over what we may not do, or this disk cannot; a real failure is not passed over."""
+def _copy_attribute(source: int, descriptor: int, name: str) -> None:
+    os.setxattr(descriptor, name, os.getxattr(source, name))
+
+
+def _allowed(attempt: Callable[[], None]) -> bool:
+    """False for what we may not do, or this disk cannot; a real failure is not passed over."""
     try:
-        yield
+        attempt()
     except OSError as error:
         if error.errno not in _NOT_FOR_US:
             raise
+        return False
+    return True

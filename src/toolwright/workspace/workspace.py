@@ -6,6 +6,7 @@ not whether: permissions are asked before.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -37,6 +38,8 @@ INLINE_BYTES = 256 * 1024
 """Files up to this size are read on the event loop: measured, a thread costs more than the reading."""
 LARGEST_CHANGE = 64 * 1024 * 1024
 """The largest file that is read whole in order to be changed."""
+LONGEST_WAIT = 30.0
+"""Seconds until a change that has not begun is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +115,14 @@ class Workspace:
     def touched_paths(self, path: str) -> tuple[str, ...]:
         """The absolute spellings of `path` a permission rule must be held against: as written and as it leads. Never raises."""
         try:
-            written = "/" + "/".join(split_path(self.absolute(path)))
+            absolute = self.absolute(path)
         except BadPath:
             return (path,)
         try:
-            real = self._boundary.locate(written).path
+            real = self._boundary.locate(absolute).path
         except (PathNotAllowed, BadPath, OSError):
-            return (os.path.normpath(written),)
-        return (real,) if real == written else (real, os.path.normpath(written))
+            return (_written(absolute),)
+        return (real,) if real == absolute else tuple(dict.fromkeys((real, _written(absolute))))
 
     def shown(self, path: str) -> str:
         """A path inside for people and models: relative to the current folder if it is below it."""
@@ -142,7 +145,7 @@ class Workspace:
         done = await inline(read_if_small)
         return done[0] if done else await in_thread(read, abandon=True)
 
-    async def replace_file(self, path: str, change: Callable[[files.Content | None], bytes]) -> changing.Replaced:
+    async def replace_file(self, path: str, change: changing.Change) -> changing.Replaced:
         """Replace the content of `path` by what `change` makes of it, atomically and durably; parents are made.
 
         The session then knows the new version. `change` may run in a thread, and more than once. On a disk that has proven
@@ -161,7 +164,9 @@ class Workspace:
         if pace.is_quick:
             with suppress(changing.NotAtOnce):
                 return await inline(lambda: pace.timed(lambda: work(at_once=True)))
-        return await in_thread(lambda: pace.timed(work))
+        with anyio.move_on_after(LONGEST_WAIT):
+            return await in_thread(lambda: pace.timed(work))
+        raise TimeoutError(errno.ETIMEDOUT, f"no thread was free to write it for {LONGEST_WAIT:g} seconds", absolute)
 
     async def list_names(self, path: str) -> list[str]:
         """The names in a folder."""
@@ -305,3 +310,8 @@ class Workspace:
             if self._scratch.path is not None:
                 await in_thread(self._scratch.remove)
                 self._set_directories(self._added)
+
+
+def _written(absolute: str) -> str:
+    """A path as it was written, without what means nothing."""
+    return os.path.normpath("/" + "/".join(split_path(absolute)))
