@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support_permissions import bash, judge
@@ -87,6 +87,7 @@ WORD = st.lists(st.sampled_from([*KNOWN, *UNKNOWN, *ODD]), min_size=1, max_size=
 
 @settings(max_examples=60, deadline=None)
 @given(words=st.lists(WORD, min_size=1, max_size=3).map(" ".join))
+@example(words="<&-''")
 def test_words_put_together_are_what_bash_makes_of_them(words: str, folder: Path) -> None:
     agrees(words, folder)
 

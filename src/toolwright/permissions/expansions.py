@@ -109,11 +109,17 @@ class Expansions(ABC):
         for node in nodes:
             self._expansions(node.get("Hdoc") or {}, moves)
             target = self.word(node["Word"], moves)
-            if node["Op"] in (">&", "<&") and not re.fullmatch(r"-|[^-\0].*", target.text, re.DOTALL):
+            if node["Op"] in (">&", "<&") and _is_cut(node["Word"]):
                 self.opaque.append(f"bash reads what follows {node['Op']}- as a word of its own")
             if node["Op"] not in OPENS_NOTHING and not _is_descriptor(node["Op"], target):
                 found.append(Redirection(node["Op"], target))
         return tuple(found)
+
+
+def _is_cut(target: Tree) -> bool:
+    """Whether more follows the dash of `>&-`."""
+    first, *rest = target["Parts"]
+    return first["Type"] == "Lit" and first["Value"].startswith("-") and bool(rest or first["Value"] != "-")
 
 
 def _is_descriptor(operator: str, target: Word) -> bool:
