@@ -132,7 +132,7 @@ def test_a_place_may_be_farther_down_than_a_path_can_say(boundary: Boundary, tmp
         here, above = os.open(name, os.O_RDONLY, dir_fd=here), here
         os.close(above)
     os.close(here)
-    place = Place(str(tmp_path / "ws"), parts)
+    place = Place(str(tmp_path / "ws"), parts, "/".join((str(tmp_path / "ws"), *parts)))
     assert len("/".join(parts)) < 4095 < len(place.path)
     os.close(boundary.open_place(place, os.O_RDONLY))
 

@@ -35,10 +35,12 @@ class Place:
 
     root: str
     parts: Parts
+    path: str
 
     @property
-    def path(self) -> str:
-        return "/".join((self.root.rstrip("/"), *self.parts)) or "/"
+    def folder(self) -> Place:
+        """The place that holds this one, which must not be a root."""
+        return Place(self.root, self.parts[:-1], self.path[: -len(self.parts[-1]) - 1] or "/")
 
 
 def checked_path(path: str) -> str:
@@ -186,7 +188,7 @@ class Boundary:
             return None
         for number, root in enumerate(self._roots):
             if parts[: len(root)] == root:
-                return Place(self.roots[number], parts[len(root) :])
+                return Place(self.roots[number], parts[len(root) :], _join(parts))
         return None
 
     def _link_target(self, parts: Parts) -> str | None:
@@ -194,7 +196,7 @@ class Boundary:
         place = self._place(parts)
         if place is None or not place.parts:
             return None
-        folder = self.open_place(Place(place.root, place.parts[:-1]), PATH_ONLY | os.O_DIRECTORY)
+        folder = self.open_place(place.folder, PATH_ONLY | os.O_DIRECTORY)
         try:
             return os.readlink(place.parts[-1], dir_fd=folder)
         except OSError as error:

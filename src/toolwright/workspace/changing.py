@@ -125,7 +125,7 @@ def remove_at(
 
 def remove_folder_at(boundary: Boundary, place: Place) -> None:
     """Remove a folder, through no link, if nothing is in it; otherwise OSError."""
-    folder = boundary.open_place(Place(place.root, place.parts[:-1]), PATH_ONLY | os.O_DIRECTORY)
+    folder = boundary.open_place(place.folder, PATH_ONLY | os.O_DIRECTORY)
     try:
         os.rmdir(place.parts[-1], dir_fd=folder)
     finally:

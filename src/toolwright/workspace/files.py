@@ -126,7 +126,7 @@ class Parent:
 
     def __init__(self, boundary: Boundary, place: Place) -> None:
         self._place = place
-        self._above = Place(place.root, place.parts[:-1])
+        self._above = place.folder
         self._folder: int | None = None
         self.file = -1
         """What `content` has read, open until it is let go; no descriptor before and after."""

@@ -51,12 +51,12 @@ _paces: dict[int, Pace] = {}
 def pace_of(folder: str) -> Pace:
     """The pace of the disk that a folder is on; nothing is known of one that is gone."""
     try:
-        return _paces.setdefault(_device(folder), Pace())
+        return _pace_at(folder)
     except OSError:
         return Pace()
 
 
 @lru_cache(maxsize=64)
-def _device(folder: str) -> int:
-    """Looked at once: if another disk is mounted there later, its pace is learnt in place of the old one's."""
-    return os.stat(folder).st_dev
+def _pace_at(folder: str) -> Pace:
+    """Looked up once: if another disk is mounted there later, its pace is learnt where the old one's was."""
+    return _paces.setdefault(os.stat(folder).st_dev, Pace())

@@ -71,7 +71,7 @@ class Replacement:
             raise PermissionError(errno.EACCES, "Permission denied: the file is write-protected", self._place.path)
 
     def _take_draft(self, *, fresh: bool = False) -> None:
-        folder = self._place.path.rpartition("/")[0] or "/"
+        folder = self._place.folder.path
         self._draft = unnoted_draft(folder) if self._temporaries is None else self._temporaries.draft(folder, fresh=fresh)
         self._temporary = self._draft.name
 
