@@ -79,7 +79,21 @@ def test_no_word_hides_behind_a_closed_stream() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["${x[@]}", "${x[*]}", "${x[1]}", "${x:1:2}", "${x%y}", "${x/y/z}", "$((1 + 2))", "$(( (1) ))", "${x:-y}", "${#x}"]
+    "word",
+    [
+        "${x[@]}",
+        "${x[*]}",
+        "${x[1]}",
+        "${x:1:2}",
+        "${x%y}",
+        "${x/y/z}",
+        "$((1 + 2))",
+        "$(( (1) ))",
+        "${x:-y}",
+        "${#x}",
+        "2>&-",
+        "2>&1-",
+    ],
 )
 def test_expansions_that_run_nothing_are_understood(word: str) -> None:
     line = read_command(f"echo {word}")
