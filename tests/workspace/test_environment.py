@@ -62,6 +62,12 @@ def test_a_path_keeps_its_absolute_folders() -> None:
     assert child_environment({"PATH": "mine"}, {})["PATH"] == "mine"
 
 
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
+def test_a_proxy_passes_unless_it_has_a_name_or_password(name: str) -> None:
+    assert child_environment({}, {name: "proxy.example:3128"})[name] == "proxy.example:3128"
+    assert name not in child_environment({}, {name: "me:password@proxy.example:3128"}), "also without a scheme"
+
+
 def test_a_server_is_given_less() -> None:
     base = {"HOME": "/me", "USER": "me", "LANG": "C", "http_proxy": "http://proxy:1", "TOKEN": "t"}
     assert child_environment({"GIVEN": "1"}, base, only=SERVER_NAMES).keys() == {"HOME", "USER", "PATH", "GIVEN"}
