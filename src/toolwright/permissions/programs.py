@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from . import git_commands
 from .lines import Part, stays_harmless
@@ -21,8 +22,7 @@ Kind: TypeAlias = Literal["looks", "edits", "writes", "changes", "runs"]
 """`edits`: what acceptEdits runs. `writes`: puts content into files. `changes`: files in other ways. `runs`: not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """What a command would do. Paths are words still: only who knows the folder can resolve them."""
 
     kind: Kind

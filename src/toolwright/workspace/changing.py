@@ -10,7 +10,8 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.beneath import PATH_ONLY, release
 from toolwright.workspace.boundary import Boundary, Place
@@ -25,8 +26,7 @@ Change = Callable[[Content | None], bytes]
 """What is there (None: no file) → what shall be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
+class Replaced(Struct, frozen=True):
     """What a write did. `durable` is False when the new content is in place but the disk could not confirm that it stays."""
 
     before: Content | None

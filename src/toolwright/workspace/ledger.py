@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha1
 from typing import Any
+
+from msgspec import Struct
 
 _MOST_FILES = 4096
 _REMEMBERED, _MOST_REMEMBERED = 4, 256 * 1024
@@ -22,8 +23,7 @@ class Knowledge(Enum):
     STALE = "stale"
 
 
-@dataclass(frozen=True, slots=True)
-class SeenFile:
+class SeenFile(Struct, frozen=True):
     """A version of a file. Without a digest (a part of a huge file was read) only time and size tell versions apart."""
 
     modified: int
@@ -52,8 +52,7 @@ class SeenFile:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
+class Showing(Struct, frozen=True):
     """A call whose result shows a part of a file in this version. `mark` is that of the result, by which it is known again."""
 
     version: SeenFile

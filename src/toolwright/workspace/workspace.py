@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
+from msgspec import Struct
 
 from toolwright.workspace import changing, files, folders
 from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
@@ -39,8 +39,7 @@ LARGEST_CHANGE = 64 * 1024 * 1024
 """The largest file that is read whole in order to be changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPlace:
+class SearchPlace(Struct, frozen=True):
     """Where a search happens: a folder to stand in, or one file (then `file` is it, open)."""
 
     path: str
