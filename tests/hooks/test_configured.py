@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from support_hooks import Failures, Setting
 from toolwright.hooks import Background, Hook, HookFailure, HookOutcome, HookRunner

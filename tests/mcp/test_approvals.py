@@ -1,8 +1,9 @@
 """Tools that are not what they were: within a session, and between sessions."""
 
 import stat
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from toolwright.mcp.approvals import NAME, Approvals
 from toolwright.mcp.base import ServedTool

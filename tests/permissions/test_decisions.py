@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from support_permissions import KNOWN_FILES, PLACE, bash, judge, mcp, read, write
 from toolwright.permissions import Call, Decision, Place

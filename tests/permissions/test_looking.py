@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 import pytest
+from msgspec.structs import replace
 
 from support_permissions import KNOWN_FILES, PLACE, KnownFiles, RuleTexts, bash
 from toolwright.permissions import Decision, Place, RuleSet, decide

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from support_permissions import PLACE, KnownFiles, bash, judge, mcp, read, write
 from toolwright.permissions import Call, Place, Rule, RuleSet, decide, denies_reading

@@ -1,11 +1,11 @@
 """Going on with a session: resume, continue, fork."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from support_runtime import assert_valid_history, play, session_for, until_result, user
 from toolwright.models.scripted import Call, Say, ScriptedModel, Turn

@@ -5,10 +5,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from support_limits import NO_LIMITS, needs_cgroup, run_bash
 from toolwright.workspace.cgroup_place import Place, choose_place, find_place

@@ -7,7 +7,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from toolwright.workspace import Content, FileChanged, Knowledge, Workspace, WorkspaceError
 from toolwright.workspace.checkpoints import FileHistory

@@ -4,10 +4,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import fields, replace
 
 from support_limits import NO_LIMITS, run_bash
 from toolwright.workspace.child_limits import (
@@ -111,7 +111,7 @@ def test_limits_only_tighten() -> None:
     check = (
         "import resource\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (50, 60))\n"
-        "from dataclasses import fields, replace\n"
+        "from msgspec.structs import fields, replace\n"
         "from toolwright.workspace.child_limits import ChildLimits, limit_words\n"
         "none = dict(cpu_seconds=0, memory_mb=0, processes=0, file_size_mb=0)\n"
         "print(repr(limit_words(ChildLimits(open_files=100, **none))))\n"

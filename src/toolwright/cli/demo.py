@@ -9,11 +9,11 @@ import json
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from msgspec import Struct
 
 from toolwright.cli.ask import CLOSE_PATIENCE, user_frame, what_failed
 from toolwright.cli.failures import EXIT_FAILED, complain
@@ -84,8 +84,7 @@ Both need a model. Set one of these first:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenModel:
+class ChosenModel(Struct, frozen=True):
     """`name` is None where the environment alone decides; `shown` is what the demo says of it."""
 
     name: str | None

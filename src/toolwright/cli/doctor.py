@@ -7,9 +7,10 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from shutil import get_terminal_size, which
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from toolwright.cli.flags import Flag, UsageError, parse
 from toolwright.cli.plain_output import write_now

@@ -189,7 +189,7 @@ def _is_attended(line: CommandLine) -> bool:
 
 
 async def _open_at_terminal(options: ClaudeAgentOptions) -> Any:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from toolwright.cli.person import TerminalPerson
     from toolwright.cli.terminal import Terminal

@@ -9,8 +9,9 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from toolwright.cli.terminal import PLAIN_SPINNER, SPINNER, Terminal, Wrapper, fit, visible
 
@@ -36,8 +37,7 @@ _TITLES = {
 """The one field of a tool's input that says what the call is about."""
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Tokens and money of the run so far. `cost` is None while no price is known."""
 
     tokens_in: int = 0
@@ -68,8 +68,7 @@ def short_number(count: int) -> str:
     return f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
 
 
-@dataclass(slots=True)
-class Card:
+class Card(Struct):
     """A tool call that has been shown and has no result yet."""
 
     name: str
@@ -77,8 +76,7 @@ class Card:
     began: float
 
 
-@dataclass(slots=True)
-class Renderer:
+class Renderer(Struct):
     """Turns frames into print. `tick` redraws the status line; call it a few times a second."""
 
     terminal: Terminal

@@ -12,10 +12,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+from msgspec import Struct
 
 SAMPLE = Path(__file__).parent / "sample_project"
 SCRIPT = Path(__file__).parent / "demo_script.json"
@@ -23,8 +23,7 @@ TEST_COMMAND = ("-m", "unittest")
 TEST_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class DemoFolder:
+class DemoFolder(Struct, frozen=True):
     """`project` is what the agent works on; `state` keeps its transcript; `checked` is where we look ourselves."""
 
     root: Path
@@ -42,8 +41,7 @@ class DemoFolder:
         return self.root / "checked"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     passed: bool
     summary: str
     """The test run's last words, such as "Ran 5 tests in 0.001s, OK"."""

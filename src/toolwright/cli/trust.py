@@ -83,7 +83,7 @@ def _agrees() -> bool:
 
 
 def _shown(settings: Settings) -> Iterator[str]:
-    from dataclasses import asdict
+    from msgspec import to_builtins
 
     yield from (f"  {rule.behavior} {rule.text}" for rule in settings.rules)
     if settings.default_mode:
@@ -96,4 +96,4 @@ def _shown(settings: Settings) -> Iterator[str]:
         if getattr(settings, name) is not None:
             yield f"  {name.replace('_', ' ')} {getattr(settings, name)}"
     if settings.sandbox is not None:
-        yield f"  sandbox {asdict(settings.sandbox)}"
+        yield f"  sandbox {to_builtins(settings.sandbox)}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, Literal
 
 import anyio
+from msgspec import Struct
 
 from toolwright.types import HookMatcher, OptionsError
 
@@ -17,8 +17,7 @@ from .matchers import Matcher, matcher_for
 DEFAULT_TIMEOUT = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class CallbackHook:
+class CallbackHook(Struct, frozen=True):
     """One callback with what its matcher says about it."""
 
     callback: Callable[..., Any]

@@ -6,10 +6,10 @@ A command whose first line is `{"async": true}` is not waited for any longer. Ho
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import anyio
+from msgspec import Struct
 
 from .answers import as_object, of_exit
 from .background import Background
@@ -21,8 +21,7 @@ ASYNC_SECONDS = 600.0
 """How long a command may go on alone that does not say so itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEnd:
+class CommandEnd(Struct, frozen=True):
     """How a command ended. A signal's exit code is 128 + its number. Of a long output only the beginning is there."""
 
     exit_code: int
@@ -41,8 +40,7 @@ class RunCommand(Protocol):
 Late = Callable[[str, HookOutcome], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CommandWork:
+class CommandWork(Struct, frozen=True):
     """One command, ready to be run for any input."""
 
     event: str

@@ -7,8 +7,9 @@ cannot run is refused, never left out; what guards nothing is noted.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from toolwright.types import OptionsError
 
@@ -68,8 +69,7 @@ class HookSetting(Protocol):
     def shell(self) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
+class Means(Struct, frozen=True):
     """How hooks are carried out; handed in by whoever knows processes, connections and rules."""
 
     run: RunCommand
@@ -86,8 +86,7 @@ class Means:
     session_end_seconds: float = SESSION_END_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredHook:
+class ConfiguredHook(Struct, frozen=True):
     """One hook of the settings."""
 
     name: str

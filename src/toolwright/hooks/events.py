@@ -6,11 +6,11 @@ Knows what an event is about and what a hook's exit code and plain words mean to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One event."""
 
     matched: str | None = None

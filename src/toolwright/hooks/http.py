@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from toolwright.types import OptionsError
 
@@ -20,8 +21,7 @@ from .hook import NoReply, Reply
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-@dataclass(frozen=True, slots=True)
-class HttpEnd:
+class HttpEnd(Struct, frozen=True):
     """A response: its status and (of a long one, the beginning of) its body."""
 
     status: int
@@ -34,8 +34,7 @@ class Post(Protocol):
     async def __call__(self, url: str, body: bytes, *, headers: Sequence[tuple[str, str]]) -> HttpEnd: ...
 
 
-@dataclass(frozen=True, slots=True)
-class HttpWork:
+class HttpWork(Struct, frozen=True):
     """One address, ready to be asked about any input."""
 
     event: str

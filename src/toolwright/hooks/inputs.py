@@ -6,8 +6,9 @@ Knows the shape of the inputs, not the session they come from: that is handed ov
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from .events import EVENTS
 
@@ -15,8 +16,7 @@ MATCHED_FIELD: Mapping[str, str] = {name: event.matched for name, event in EVENT
 """The field of an event's input that its matchers are about; events not named here are for every hook."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """What all events of a moment share."""
 
     session_id: str
@@ -29,8 +29,7 @@ class Scene:
     agent_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """The call a tool event is about. `mcp_server` is the server's name, for a server's tool."""
 
     name: str

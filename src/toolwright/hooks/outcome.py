@@ -6,8 +6,9 @@ Answers come as JSON objects in the wire's spelling or in Python's (`continue_`,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import Struct, field
 
 HookDecision: TypeAlias = Literal["allow", "ask", "defer", "deny"]
 """In the order of strength: the strongest decision of all hooks stands."""
@@ -20,8 +21,7 @@ class MalformedOutput(ValueError):
     """A hook answered something that is no hook answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookOutcome:
+class HookOutcome(Struct, frozen=True):
     """What all hooks of one event said together. Without an answer every field keeps its default."""
 
     decision: HookDecision | None = None
@@ -44,7 +44,7 @@ class HookOutcome:
     """For PermissionRequest: the denial also ends the turn."""
     updated_permissions: tuple[dict[str, Any], ...] = ()
     """For PermissionRequest: updates to the rules, in the wire's shape."""
-    outputs: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    outputs: tuple[dict[str, Any], ...] = ()
     """The answers as they came, in the order of registration."""
 
     def specific(self, name: str) -> Any:
@@ -59,8 +59,7 @@ class HookOutcome:
 NO_OUTCOME = HookOutcome()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """One hook's answer, checked."""
 
     decision: HookDecision | None = None

@@ -7,10 +7,10 @@ called, not when they happen; how a hook is asked is the hook's own business.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import anyio
+from msgspec import Struct
 
 from toolwright.stamps import new_uuid
 from toolwright.types import HookMatcher
@@ -22,8 +22,7 @@ from .hook import Hook, Reply
 from .outcome import NO_OUTCOME, Answer, HookOutcome, merge, read_answer
 
 
-@dataclass(frozen=True, slots=True)
-class HookFailure:
+class HookFailure(Struct, frozen=True):
     """A hook that raised, answered nonsense or did not answer in time."""
 
     event: str
@@ -37,8 +36,7 @@ class HookFailure:
         return f"{self.event} hook {self.callback} {self.problem}; {consequence}."
 
 
-@dataclass(frozen=True, slots=True)
-class HookRun:
+class HookRun(Struct, frozen=True):
     """One run of one hook that is shown to people."""
 
     id: str
@@ -68,8 +66,7 @@ class Listener:
 NOBODY = Listener()
 
 
-@dataclass(frozen=True, slots=True)
-class _Occasion:
+class _Occasion(Struct, frozen=True):
     """What happened, as a hook is told of it."""
 
     event: str

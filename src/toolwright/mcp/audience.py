@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 CONNECT_SECONDS = 30.0
 CALL_SECONDS = 100_000.0
 REQUEST_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """In seconds: until a server must be connected, until a call must be answered, until any other request must be."""
 
     connect: float = CONNECT_SECONDS
@@ -20,8 +20,7 @@ class Timing:
     request: float = REQUEST_SECONDS
 
 
-@dataclass(slots=True)
-class Audience:
+class Audience(Struct):
     """Who is told what happens to a server. None of these may block."""
 
     changed: Callable[[], None] = lambda: None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class ServedTool:
+
+class ServedTool(Struct, frozen=True):
     """A tool as its server describes it (MCP's `Tool`): `annotations` and `meta` as in the protocol, camelCase keys."""
 
     name: str

@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import anyio
+from msgspec import Struct, field
 
 from toolwright._version import __version__
 from toolwright.concurrency import OwnedTask, spawn
@@ -49,8 +49,7 @@ class BadAnswer(Exception):
     """The server does not keep to the protocol."""
 
 
-@dataclass(slots=True)
-class Hearing:
+class Hearing(Struct):
     """Who hears what the server says by itself. None of these may block."""
 
     tools_changed: Callable[[], None] = lambda: None
@@ -63,8 +62,7 @@ class Hearing:
 Progress = Callable[[dict[str, Any]], None]
 
 
-@dataclass(slots=True)
-class Introduction:
+class Introduction(Struct):
     """What the server said of itself."""
 
     name: str = ""

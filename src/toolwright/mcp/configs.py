@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct, field
 
 Kind = Literal["stdio", "sse", "http"]
 
@@ -26,8 +26,7 @@ class BadServerConfig(ValueError):
     """A server's configuration cannot be used; the text names the server, the field and where it was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class SamplingBudget:
+class SamplingBudget(Struct, frozen=True):
     """How much one server may ask of the session's model, for as long as the session lasts."""
 
     max_requests: int
@@ -35,20 +34,19 @@ class SamplingBudget:
     """In and out, of all its requests together."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerConfig:
+class ServerConfig(Struct, frozen=True):
     """One external server, checked and expanded. Times are in seconds; None means the session's own default."""
 
     name: str
     kind: Kind
     command: str = ""
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, hash=False)
+    env: Mapping[str, str] = field(default_factory=dict)
     url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
     call_timeout: float | None = None
-    tool_timeouts: Mapping[str, float] = field(default_factory=dict, hash=False)
+    tool_timeouts: Mapping[str, float] = field(default_factory=dict)
     always_load: bool = False
     disabled: bool = False
     shared: bool = True

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from toolwright.mcp.approvals import Approvals
 from toolwright.mcp.audience import Audience, Timing
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 SHARED_IDLE_SECONDS = 1800.0
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What servers are started in: folder, environment (little of it is passed on), user, who answers their questions."""
 
     cwd: str

@@ -7,8 +7,9 @@ what it does not recognise is left out of the descriptions, never an error.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from inspect import cleandoc
+
+from msgspec import Struct, field
 
 _PARAMETER_TITLES = {
     "args",
@@ -39,8 +40,7 @@ _SPHINX_ITEM = re.compile(r":(?:param|parameter|arg|argument|key|keyword)\s+(?:[
 _SPHINX_FIELD = re.compile(r":\w+(?:\s[^:]*)?:")
 
 
-@dataclass(slots=True)
-class Docstring:
+class Docstring(Struct):
     """`summary`: the text before the first section. `parameters`: name → description."""
 
     summary: str = ""

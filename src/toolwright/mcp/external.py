@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import anyio
+from msgspec import Struct, field
 
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.audience import Audience, Timing
@@ -36,8 +36,7 @@ _MOST_LOG_LINES = 200
 _RELIST_PAUSE = 0.2
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     status: McpServerConnectionStatus = "pending"
     error: str | None = None
     challenge: str = ""

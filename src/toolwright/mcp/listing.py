@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from toolwright.mcp.base import ServedTool
 from toolwright.mcp.parameter_headers import BadMark, marks_of
@@ -29,8 +29,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Unicode's controls, format characters (direction, zero width, tags), halves of pairs, private ones, line separators."""
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(Struct):
     """The tools, and what was left out of them."""
 
     tools: list[ServedTool] = field(default_factory=list)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from toolwright.mcp.listing import presentable
 
@@ -15,14 +16,12 @@ LONGEST_NAME = 200
 LONGEST_DESCRIPTION = 500
 
 
-@dataclass(frozen=True, slots=True)
-class PromptArgument:
+class PromptArgument(Struct, frozen=True):
     name: str
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ServedPrompt:
+class ServedPrompt(Struct, frozen=True):
     name: str
     description: str = ""
     arguments: tuple[PromptArgument, ...] = ()

@@ -6,9 +6,10 @@ Everything is off that nobody handed a function in for; unknown questions are re
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from toolwright.mcp.foreign_schemas import ForeignValidator
 from toolwright.mcp.rpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
@@ -25,8 +26,7 @@ def no_roots() -> Sequence[str]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
+class Answering(Struct, frozen=True):
     """Who answers. `elicit` gives `{"action": "accept" | "decline" | "cancel", "content"?: {…}}`.
 
     `sample` gives a message of a model, asks whoever must allow it and keeps to its budget. Both may raise `Refusal`.

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import anyio
 from anyio.lowlevel import current_token
+from msgspec import Struct
 
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.links import Inbox, LinkError, LinkLost, Message, Waiting, is_answer, request_error
@@ -30,8 +30,7 @@ _TO_ONE = frozenset({_PROGRESS, "notifications/message", "notifications/elicitat
 """Notifications that belong to somebody's call. All others are about the server itself and go to everybody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sharing:
+class Sharing(Struct, frozen=True):
     """What users of one process must have in common. `private` is an object of one's own for who does not want to share."""
 
     launch: Launch

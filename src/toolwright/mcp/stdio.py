@@ -12,10 +12,10 @@ import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
+from msgspec import Struct
 
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.links import (
@@ -46,8 +46,7 @@ _LOCKS_LIMIT = 10
 """Linux's RLIMIT_LOCKS, which nothing enforces: it carries the mark by which a tree is found (see workspace.trees)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """What is started, as whom and where. Two servers with equal launches may be one process."""
 
     command: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from toolwright.models.base import Event
 
@@ -15,8 +15,7 @@ SMALLEST_PIECE = 12
 DEFAULT_USAGE: Mapping[str, Any] = {"input_tokens": 10, "output_tokens": 5}
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a model answered. A block whose `input` is a string is a call with exactly this text as its input."""
 
     id: str

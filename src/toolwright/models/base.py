@@ -9,8 +9,9 @@ This module knows no provider, no HTTP and no conversation.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 Event = dict[str, Any]
 
@@ -51,8 +52,7 @@ class ModelError(Exception):
         self.request_id = request_id
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """The request failed before anything came of it and will be sent again after `delay` seconds."""
 
     attempt: int
@@ -61,8 +61,7 @@ class Retry:
     error: ModelError
 
 
-@dataclass(slots=True)
-class HistoryMessage:
+class HistoryMessage(Struct):
     """One message of the conversation, in the Messages API's shape: a role and content blocks.
 
     `content` is never changed once the message has been sent: `encoded` keeps each provider's bytes for it, so that a
@@ -88,8 +87,7 @@ class History(list[HistoryMessage]):
         """By provider: how many messages from the start, and their bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool as the model sees it."""
 
     name: str
@@ -97,8 +95,7 @@ class ToolSpec:
     input_schema: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True):
     """All that one call to a model needs. `model` is the provider's own name for it (without our `openai:` prefix)."""
 
     model: str

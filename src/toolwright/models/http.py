@@ -14,7 +14,6 @@ import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote, urlsplit
@@ -22,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import anyio
 from anyio.lowlevel import current_token
+from msgspec import Struct
 
 from toolwright.models.base import ErrorKind, ModelError
 from toolwright.models.proxies import proxy_for
@@ -39,8 +39,7 @@ ERROR_BODY_LIMIT = 256 * 1024
 Headers = Sequence[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True):
     """In seconds. `idle` is the longest silence: until the answer begins, and between two pieces of it."""
 
     connect: float = 30.0
@@ -50,8 +49,7 @@ class Timeouts:
         return {"connect": self.connect, "read": self.idle, "write": self.idle, "pool": None}
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Where connections lead: what leases must have in common to share them."""
 
     origin: str

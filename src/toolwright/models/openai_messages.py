@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from toolwright.models.base import HistoryMessage, ModelError, ModelRequest, ToolSpec
 
@@ -31,8 +31,7 @@ RESERVED_FIELDS = frozenset({"messages", "stream", "tools"})
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class ChatDialect:
+class ChatDialect(Struct, frozen=True):
     """What differs from server to server in the requests."""
 
     max_tokens_field: str = "max_tokens"

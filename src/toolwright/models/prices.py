@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 PRICES_VARIABLE = "TOOLWRIGHT_PRICES"
 OWN_FILE = Path(__file__).with_name("prices.json")
@@ -58,8 +58,7 @@ class PriceFile(msgspec.Struct, frozen=True):
     web_search_per_1000: dict[str, float] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """In tokens; None where it is not known."""
 
     context_window: int | None

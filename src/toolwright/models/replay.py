@@ -8,12 +8,12 @@ give may differ from the recording, which goes unnoticed unless it is `strict`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from toolwright.models.answer_events import DEFAULT_USAGE
 from toolwright.models.base import HistoryMessage, ModelError, ModelRequest
@@ -25,8 +25,7 @@ LONGEST_SHOWN = 200
 NO_RECORDED_MODEL = "replay"
 
 
-@dataclass(slots=True)
-class RecordedAnswer:
+class RecordedAnswer(Struct):
     """One answer of the recording, and what the model had been told since the one before."""
 
     id: str

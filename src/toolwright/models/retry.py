@@ -9,17 +9,16 @@ from __future__ import annotations
 import random as random_numbers
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 
 from toolwright.models.base import Event, Model, ModelError, ModelRequest, Retry
 
 NOTHING_YET = ("message_start", "ping")
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """How often and how long. The n-th wait is drawn from 0 … min(cap, base · 2ⁿ): exponential, with full jitter."""
 
     max_retries: int = 10

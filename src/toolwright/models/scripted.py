@@ -9,12 +9,13 @@ one instance serves any number of sessions. It knows no network; its clock is th
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from typing import Any, TypeAlias
 
 import anyio
 from anyio.lowlevel import checkpoint
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from toolwright.models.answer_events import DEFAULT_USAGE, Answer, block_events, message_end, message_start
 from toolwright.models.base import ErrorKind, Event, ModelError, ModelRequest, Retry
@@ -22,23 +23,20 @@ from toolwright.models.base import ErrorKind, Event, ModelError, ModelRequest, R
 RETRYABLE_KINDS = frozenset({"rate_limit", "overloaded", "server_error", "timeout", "connection"})
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     """Text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Think:
+class Think(Struct, frozen=True):
     """Thinking, signed."""
 
     text: str
     signature: str = "scripted"
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A tool call. An `input` that is a string is sent as it is: for input that is no JSON."""
 
     name: str
@@ -47,22 +45,19 @@ class Call:
     """None: a new one. An empty string is sent as an empty string."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Any other content block, in the Messages API's shape."""
 
     content: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Send nothing for so many seconds."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class WaitFor:
+class WaitFor(Struct, frozen=True):
     """Send nothing until this returns: `WaitFor(event.wait)` holds the answer where a test wants it."""
 
     ready: Callable[[], Awaitable[object]]
@@ -71,8 +66,7 @@ class WaitFor:
 Part: TypeAlias = Say | Think | Call | Block | Wait | WaitFor
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A whole answer."""
 
     content: Sequence[Part] = ()
@@ -85,8 +79,7 @@ class Turn:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(Struct, frozen=True):
     """The request fails: at once, or after so many events of an answer."""
 
     message: str = "The script says: fail."
@@ -101,8 +94,7 @@ class Fail:
         return ModelError(self.message, kind=self.kind, status=self.status, retryable=retryable, retry_after=self.retry_after)
 
 
-@dataclass(frozen=True, slots=True)
-class BreakOff:
+class BreakOff(Struct, frozen=True):
     """The answer breaks off after so many events: the stream just ends, which is an error."""
 
     during: Turn

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from .lines import CommandLine
@@ -59,8 +60,7 @@ class UnknownFiles:
 UNKNOWN_FILES = UnknownFiles()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One tool call as the gate sees it.
 
     `reads` and `writes` are absolute paths. A path that passes through a link is given twice, as written and as it resolves:
@@ -92,8 +92,7 @@ class Call:
     """The command runs in a sandbox that the settings trust (`autoAllowBashIfSandboxed`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the session works. `roots` are further folders besides `cwd`; `home` is what `~` in a rule means."""
 
     cwd: str

@@ -6,8 +6,9 @@ For people whose rule does not do what they thought, and for tests of policy fil
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from toolwright.types import PermissionMode
 
@@ -23,16 +24,14 @@ Word: TypeAlias = Literal["decides", "matches", "part", "unclear", "differs"]
 """What a rule said. `part`: it covers some, not all, of the commands of a line, or a file that one of them opens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Considered:
+class Considered(Struct, frozen=True):
     """One rule, and what it said about the call."""
 
     rule: Rule
     said: Word
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """A decision with all that led to it."""
 
     decision: Decision

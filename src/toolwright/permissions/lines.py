@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .words import UNKNOWN, Word
 
@@ -17,21 +18,18 @@ Moves = frozenset[tuple[Word, ...]]
 HERE: Moves = frozenset({()})
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     name: str
     value: Word | None
     """None for one without a value, and for arrays."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redirection:
+class Redirection(Struct, frozen=True):
     operator: str
     target: Word
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One simple command. Its first word is the program."""
 
     words: tuple[Word, ...] = ()
@@ -66,8 +64,7 @@ class Part:
             yield " ".join(self.source.split())
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True):
     """All that is known of a command line before it runs."""
 
     text: str

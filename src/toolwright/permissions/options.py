@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from .words import UNKNOWN, Word
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(Struct, frozen=True):
     """The options a program may be given without a second look."""
 
     flags: str = ""
@@ -28,7 +28,7 @@ class Spec:
     """`-20` is a number of lines."""
     careless: bool = False
     """No option of this program does harm, so a word of which nothing is known may be one."""
-    single_dash: frozenset[str] = field(default=frozenset())
+    single_dash: frozenset[str] = frozenset()
     """Whole words with one dash, like `-version`."""
 
 
@@ -55,8 +55,7 @@ def spec(
     )
 
 
-@dataclass(slots=True)
-class Arguments:
+class Arguments(Struct):
     """What a list of words says: its operands, its options with their values, and the first word that is not known."""
 
     operands: list[Word] = field(default_factory=list)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from posixpath import join
+
+from msgspec import Struct
 
 from .calls import Place
 from .patterns import Anchor, path_expression, split_anchor
 from .rules import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """The rules that hang on one anchor, with one expression for all and one for each."""
 
     anchor: Anchor

@@ -9,9 +9,10 @@ can be asked about is denied there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from toolwright.types import PermissionBehavior, PermissionMode
 
@@ -32,8 +33,7 @@ ReasonType: TypeAlias = Literal["rule", "mode", "workingDir", "safetyCheck", "pr
 _Verdict: TypeAlias = Literal["matches", "differs", "unclear"]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What is to happen with a call, why, and the rule that decided, if one did."""
 
     behavior: PermissionBehavior

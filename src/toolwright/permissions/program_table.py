@@ -6,8 +6,9 @@ purpose.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from .options import Spec, spec
 
@@ -20,8 +21,7 @@ or an error.
 MANY = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """A program that only looks."""
 
     options: Spec

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from . import git_commands
 from .lines import Part, stays_harmless
@@ -24,8 +26,7 @@ Kind: TypeAlias = Literal["looks", "edits", "writes", "changes", "runs"]
 Copy: TypeAlias = tuple[Word, Callable[[str], Word]]
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """What a command would do. Paths are words still: only who knows the folder can resolve them."""
 
     kind: Kind

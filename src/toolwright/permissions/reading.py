@@ -7,8 +7,9 @@ shell. Keeps track of `cd`, because it changes what the paths after it mean. Kno
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from .expansions import Expansions
 from .grammar import NotParsed, Tree, shell_tree

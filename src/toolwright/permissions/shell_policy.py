@@ -6,9 +6,11 @@ Pure: a function of the line as it was read, the rules, the mode and the place (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from posixpath import join
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .calls import Call, Place
 from .command_paths import Paths, candidates
@@ -31,8 +33,7 @@ WORDS_TRIED = 200
 """So many words of an unknown program are held against the rules that hide paths."""
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(Struct, frozen=True):
     """Why a command is not simply run."""
 
     reason: str
@@ -40,8 +41,7 @@ class Obstacle:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(Struct, frozen=True):
     """Why a part needs no question: it only looks, a mode lets it, or a rule."""
 
     reason: str

@@ -7,8 +7,9 @@ mean any text. What would not stop the question is not offered: each is tried ag
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from posixpath import dirname
+
+from msgspec.structs import replace
 
 from toolwright.types import OptionsError, PermissionMode, PermissionRuleValue, PermissionUpdate
 

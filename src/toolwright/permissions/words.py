@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any
+
+from msgspec import Struct
 
 UNKNOWN = "\0"
 """Stands in a word's text for what only the running shell knows. No command line can hold it otherwise."""
@@ -18,8 +19,7 @@ UNKNOWN = "\0"
 MOST_BRACES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """One word. `text` is without quotes; `glob` and `tilde` say that the shell would still expand it as a path."""
 
     text: str

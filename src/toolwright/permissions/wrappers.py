@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .words import NO_WORD, UNKNOWN, Word
 
 Words = tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unwrapped:
+class Unwrapped(Struct, frozen=True):
     """What a wrapper runs: commands as words, or texts for another shell."""
 
     commands: tuple[Words, ...] = ()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from msgspec import Struct
 
 from toolwright.types import (
     CanUseTool,
@@ -40,8 +41,7 @@ class AskedContext(ToolPermissionContext):
     requires_user_interaction: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A call that somebody has to answer for."""
 
     tool: Tool
@@ -67,8 +67,7 @@ class Question:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Struct, frozen=True):
     """Who can be asked."""
 
     can_use_tool: CanUseTool | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 from toolwright.models.base import History, HistoryMessage, ModelRequest
 from toolwright.protocol import frames
@@ -49,8 +50,7 @@ class NoCommands:
 Emit = Callable[[frames.Frame], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """How the model is asked, the same in every request."""
 
     thinking: dict[str, Any] | None = None
@@ -59,8 +59,7 @@ class Sampling:
     max_tokens: int | None = None
 
 
-@dataclass(slots=True)
-class Conversation:
+class Conversation(Struct):
     """One conversation's state. A turn reads and grows it; nothing else writes to `history`."""
 
     session_id: str

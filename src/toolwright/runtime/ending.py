@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from toolwright.stamps import new_uuid
 
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from toolwright.protocol import frames
 
 
-@dataclass(slots=True)
-class Ending:
+class Ending(Struct):
     """`text` is the answer of a success; `errors` tell what went wrong otherwise."""
 
     subtype: str = "success"

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from toolwright.permissions import Call, Explanation, Place, RuleSet, explain, parse_rule, read_command
 from toolwright.runtime.call_facts import call_facts, judged_input
@@ -23,8 +25,7 @@ from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A call, and under which rules and mode it is judged. Without rules: those of the settings in force."""
 
     tool: str
@@ -35,8 +36,7 @@ class Question:
     mode: PermissionMode | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The explanation, and what would not work: rules, or the input."""
 
     explanation: Explanation

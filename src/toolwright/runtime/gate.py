@@ -8,10 +8,11 @@ auto a small model answers what would be asked, except where a person is wanted;
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio.to_thread
+from msgspec import Struct
+from msgspec.structs import replace
 
 from toolwright import permissions
 from toolwright.permissions import Call
@@ -39,8 +40,7 @@ FOR_A_PERSON = frozenset({"rule", "safetyCheck", "mode", "hook"})
 """Reasons to ask that neither a hook nor a model may answer: ask rules, doubts, plan mode, hooks that want a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """May this call run, with which input, and if not, why."""
 
     allowed: bool

@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from toolwright.permissions import Rule, RuleSet, RuleSource, parse_rule
 from toolwright.sessions import config_dir
@@ -38,8 +40,7 @@ SOURCE_OF: dict[Scope, RuleSource] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(Struct, frozen=True):
     """The folder, the settings, the environment."""
 
     cwd: str

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import msgspec
+from msgspec import Struct
 
 from toolwright.models.assembler import MessageAssembler
 from toolwright.models.base import History, HistoryMessage, ModelError, ModelRequest, Retry
@@ -44,8 +44,7 @@ class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
 
 
-@dataclass(slots=True)
-class ModelJudge:
+class ModelJudge(Struct):
     """Asks the small model. It is made when first needed, and given back with `aclose`."""
 
     make_model: Callable[[], ResolvedModel]

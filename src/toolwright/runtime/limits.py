@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from toolwright.runtime.ending import Ending, failed
 
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from toolwright.runtime.ledger import Ledger
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """None, or 0 rounds, is no limit."""
 
     max_turns: int | None = None

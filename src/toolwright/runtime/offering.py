@@ -6,10 +6,11 @@ another. What would be asked of a person is asked of the client; if it has nobod
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from msgspec import Struct
 
 from toolwright._version import __version__
 from toolwright.mcp.base import ServedTool
@@ -74,8 +75,7 @@ class QuietSession(LocalSession):
         return None
 
 
-@dataclass(slots=True)
-class _Asked:
+class _Asked(Struct):
     """A running call and the question it is stopped by, if it has to be answered with the call itself."""
 
     call: RunningCall

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from toolwright._version import COMPATIBLE_CLI_VERSION
 from toolwright.models.base import History, HistoryMessage
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from toolwright.sessions.load import Transcript
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """A session's id, its journal, and the history it starts from."""
 
     session_id: str

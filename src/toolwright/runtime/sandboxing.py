@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from toolwright.permissions.patterns import split_anchor
 from toolwright.sessions import config_dir
@@ -30,8 +31,7 @@ if TYPE_CHECKING:  # the sandbox is loaded only for sessions that have one
 _WILDCARDS = frozenset("*?[")
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What the sandbox has to know of the session."""
 
     workspace: Workspace

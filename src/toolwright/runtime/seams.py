@@ -7,8 +7,9 @@ caller, over stdio and over any other transport, so every way of holding a sessi
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from toolwright.mcp.base import ToolServer
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 Frame = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """Who answers the session's questions: plain Python callables.
 
     Over a wire the callables send a control request and wait for its answer; the session cannot tell the difference.

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from msgspec import Struct, field
 
 from toolwright.mcp.questions import Refusal
 from toolwright.mcp.rpc import INTERNAL_ERROR, INVALID_PARAMS
@@ -35,8 +35,7 @@ CHARACTERS_PER_TOKEN = 4
 STOPS = {"max_tokens": "maxTokens", "stop_sequence": "stopSequence"}
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A request, checked."""
 
     messages: list[HistoryMessage]
@@ -51,8 +50,7 @@ class Wanted:
         return images * IMAGE_TOKENS + tokens_of(letters)
 
 
-@dataclass(slots=True)
-class ServerSampling:
+class ServerSampling(Struct):
     """Answers one server. Implements `Ask`; raises `Refusal`."""
 
     budget: SamplingBudget

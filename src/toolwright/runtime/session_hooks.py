@@ -6,8 +6,9 @@ What hooks want the person to see (`systemMessage`) goes out as a frame; what th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from toolwright.hooks import HookOutcome, HookRunner, Scene, ToolCall, inputs
 from toolwright.protocol import frames

@@ -6,9 +6,10 @@ Only sessions whose settings have hooks load this.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from toolwright.hooks.commands import CommandEnd, RunCommand
 from toolwright.hooks.configured import Applies, Means, configured_hooks
@@ -36,8 +37,7 @@ LONGEST_SILENCE = 600.0
 SESSION_END_VARIABLE = "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS"
 
 
-@dataclass(frozen=True, slots=True)
-class HookGround:
+class HookGround(Struct, frozen=True):
     """What the hooks of a session stand on."""
 
     workspace: Workspace

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from toolwright.runtime.call_facts import call_facts, judged_input
 from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, no_earlier_result, nothing_hidden
@@ -36,8 +37,7 @@ TAGS = re.compile("[\U000e0000-\U000e007f]")
 """Invisible twins of ASCII: whoever hides instructions for a model in a file writes them in these."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A call as the model made it. `invalid` tells why its input could not be read, if it could not."""
 
     id: str
@@ -46,8 +46,7 @@ class ToolCall:
     invalid: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What became of a call. `denied` calls are listed in the turn's result; `halt` ends the turn after this call."""
 
     output: ToolOutput
@@ -60,8 +59,7 @@ class Outcome:
     """A hook put the call off: it has no result yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A call that may run."""
 
     tool: Tool
@@ -75,8 +73,7 @@ class Prepared:
 Deliver = Callable[[ToolCall, Outcome], Awaitable[None]]
 
 
-@dataclass(slots=True)
-class ToolRunner:
+class ToolRunner(Struct):
     """Runs the calls of one session."""
 
     toolbox: Toolbox

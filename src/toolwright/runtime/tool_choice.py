@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from toolwright.runtime.served_tools import ServedToolAdapter
 from toolwright.runtime.structured_output import StructuredOutput
@@ -62,8 +63,7 @@ def structured_output(options: ClaudeAgentOptions) -> StructuredOutput | None:
     return StructuredOutput(options.output_format["schema"]) if options.output_format else None
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
+class Offered(Struct, frozen=True):
     """The tools of a session's own."""
 
     builtins: tuple[Tool, ...]

@@ -8,12 +8,12 @@ Every tool can be called by its name all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 import msgspec
+from msgspec import Struct
 
 from toolwright.runtime.served_tools import ServedToolAdapter, external_of
 from toolwright.tools.tool_search import Found, ToolSearch
@@ -35,8 +35,7 @@ CHARACTERS_PER_TOKEN = 4
 FURTHER = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """When tools wait: always (share 0), never (share None), or if they take more than this percentage of the context."""
 
     share: float | None = DEFAULT_SHARE

@@ -7,8 +7,10 @@ entry must not keep a session from starting. Connects nothing.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from toolwright.mcp.audience import CALL_SECONDS, CONNECT_SECONDS, Audience, Timing
 from toolwright.mcp.configs import IN_PROCESS, BadServerConfig, SamplingBudget, ServerConfig, parse_config, read_servers
@@ -45,8 +47,7 @@ NOT_THE_PROJECTS = (
 Waiting = Callable[[bool], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerGround:
+class ServerGround(Struct, frozen=True):
     """What a session has for its servers."""
 
     around: Surroundings

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from msgspec import Struct, field
 
 from toolwright.mcp.rpc import RpcToolServer, ToolServerError
 from toolwright.models.base import ToolSpec
@@ -31,8 +31,7 @@ SETTLE_SECONDS = 5.0
 """How long the first turn waits for external servers that are still connecting."""
 
 
-@dataclass(slots=True)
-class Connection:
+class Connection(Struct):
     """A tool server as the session knows it."""
 
     server: ToolServer

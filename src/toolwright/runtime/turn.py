@@ -8,10 +8,10 @@ is in the journal first.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
+from msgspec import Struct
 
 from toolwright.models.base import ModelError
 from toolwright.protocol import frames
@@ -33,8 +33,7 @@ NOT_RUN = "This call was not run: {reason}"
 CUT_SHORT = "This call was interrupted by the person before it was done. Part of its work may have been done."
 
 
-@dataclass(slots=True)
-class Prompt:
+class Prompt(Struct):
     """A user message waiting for its turn."""
 
     content: list[dict[str, Any]]

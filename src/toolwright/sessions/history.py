@@ -12,8 +12,9 @@ Knows messages and blocks, not files or chains.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 Block = dict[str, Any]
 
@@ -24,8 +25,7 @@ INTERRUPTED = (
 BEGINNING_LOST = "(The beginning of this conversation could not be read.)"
 
 
-@dataclass(slots=True)
-class LoadedMessage:
+class LoadedMessage(Struct):
     """One message of the history, in the Messages API's shape, and the entry it ends with."""
 
     role: Literal["user", "assistant"]
@@ -33,8 +33,7 @@ class LoadedMessage:
     uuid: str
 
 
-@dataclass(slots=True)
-class Spoken:
+class Spoken(Struct):
     """A message as it stands in the transcript: one entry, perhaps one block of several."""
 
     role: Literal["user", "assistant"]
@@ -43,8 +42,7 @@ class Spoken:
     message_id: str | None = None
 
 
-@dataclass(slots=True)
-class _Results:
+class _Results(Struct):
     """The tool results of a transcript, each to be taken once."""
 
     waiting: dict[str, deque[tuple[int, Block]]] = field(default_factory=lambda: defaultdict(deque))

@@ -7,9 +7,10 @@ calls may branch off the chain, and a damaged file gives what is left of it, wit
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from .history import Block, LoadedMessage, Spoken, interrupted_result, valid_history
 from .journal import DEFERRED, READ_STATE, SYNTHETIC_MODEL
@@ -17,8 +18,7 @@ from .lines import is_in_chain, read_lines
 from .private_files import read
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """A conversation as a session needs it to go on."""
 
     messages: list[LoadedMessage] = field(default_factory=list)
@@ -52,8 +52,7 @@ class Transcript:
         return list({state["path"]: state for state in self.read_states if state.get("toolUseId") in calls}.values())
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     position: int
     entry: dict[str, Any]
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from msgspec import Struct
+
 DEEPEST = 40
 Kind = Literal["object", "array", "text", "number", "boolean", "null"]
 
@@ -32,8 +34,7 @@ class NotJson(Exception):
         self.problem, self.offset = problem, offset
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One entry of an object; `start` is where its key begins."""
 
     key: str
@@ -41,8 +42,7 @@ class Member:
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A value and its place. `value` is set for scalars, `members` for objects, `items` for arrays."""
 
     kind: Kind

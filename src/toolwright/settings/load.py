@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.settings.places import Whereabouts, read_text
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
@@ -14,16 +15,14 @@ from toolwright.types import OptionsError
 SOURCES = ("user", "project", "local")
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """What all settings say together, and whether the folder is trusted (looked up when asked)."""
 
     settings: Settings
     is_trusted: Callable[[], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class FolderTrust:
+class FolderTrust(Struct, frozen=True):
     """Whether the folder is trusted, looked up when asked: most sessions never ask."""
 
     where: Whereabouts

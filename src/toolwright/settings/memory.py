@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from toolwright.settings.imports import imports_of, prose_of, rule_paths
 from toolwright.settings.memory_file import MemoryFile, NotMemory, open_memory
@@ -33,8 +34,7 @@ HEAD_BELOW = (
 TAIL = "</standing-instructions>"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPlaces:
+class MemoryPlaces(Struct, frozen=True):
     """Where to look, and how far imports may reach."""
 
     cwd: str
@@ -57,8 +57,7 @@ class Loaded(NamedTuple):
     imported_by: str | None = None
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(Struct):
     """The text for the conversation ('' if there is nothing), the files it came from, and what was left out."""
 
     text: str = ""

@@ -7,9 +7,10 @@ without them, and nothing of theirs runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from toolwright.settings.sandbox import merge_sandbox, tighten_sandbox
 from toolwright.settings.values import Origin, ServerConfig, Settings

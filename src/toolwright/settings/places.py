@@ -6,7 +6,8 @@ import errno
 import os
 import stat
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.settings.values import Origin
 from toolwright.types import OptionsError
@@ -21,8 +22,7 @@ _LOOK = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
-@dataclass(frozen=True, slots=True)
-class Whereabouts:
+class Whereabouts(Struct, frozen=True):
     """The folders of one session. `config` are the user's own, the first for writing and the trust store."""
 
     cwd: str

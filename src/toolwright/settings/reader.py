@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+from msgspec import Struct, field
 
 from toolwright.settings.document import Document, Node
 from toolwright.types import OptionsError
@@ -19,8 +20,7 @@ _ARTICLES = {
 }
 
 
-@dataclass(slots=True)
-class Reader:
+class Reader(Struct):
     """Reads `node`, which stands under `path` in the document that `name` names. `notes` collects what was not known."""
 
     name: str

@@ -5,16 +5,17 @@ None means "not said". Paths stay as written: `/abs`, `~/of-home`, `./of-the-ses
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from toolwright.settings.reader import Reader
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Struct)
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxNetwork:
+class SandboxNetwork(Struct, frozen=True):
     """What a sandboxed command may reach."""
 
     allowed_domains: tuple[str, ...] = ()
@@ -29,8 +30,7 @@ class SandboxNetwork:
     socks_proxy_port: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxFilesystem:
+class SandboxFilesystem(Struct, frozen=True):
     """Which paths a sandboxed command may read and write beyond, or short of, the default."""
 
     allow_write: tuple[str, ...] = ()
@@ -42,8 +42,7 @@ class SandboxFilesystem:
     """Whether `.env` files in the writable folders are kept from commands; ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(Struct, frozen=True):
     """A file or a variable that commands must not see (`deny`) or see only masked (`mask`)."""
 
     kind: Literal["file", "variable"]
@@ -51,8 +50,7 @@ class Credential:
     mode: Literal["deny", "mask"]
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxLimits:
+class SandboxLimits(Struct, frozen=True):
     """Most that a command may use, sandboxed or not; 0 is no limit; ours."""
 
     memory_mb: int | None = None
@@ -63,8 +61,7 @@ class SandboxLimits:
     scratch_mb: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxConfig:
+class SandboxConfig(Struct, frozen=True):
     """Whether commands are sandboxed, and how."""
 
     enabled: bool | None = None
@@ -187,14 +184,12 @@ def merge_sandbox(higher: SandboxConfig | None, lower: SandboxConfig | None) -> 
 
 
 def _merged(higher: T, lower: T) -> T:
-    assert is_dataclass(higher)
-    assert not isinstance(higher, type)
     parts = {each.name: _one(getattr(higher, each.name), getattr(lower, each.name)) for each in fields(higher)}
     return replace(higher, **parts)
 
 
 def _one(higher: Any, lower: Any) -> Any:
-    if is_dataclass(higher):
+    if isinstance(higher, Struct):
         return _merged(higher, lower)
     if isinstance(higher, tuple):
         return tuple(dict.fromkeys((*higher, *lower)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, get_args
+
+from msgspec.structs import replace
 
 from toolwright.settings.document import Document, NotJson, line_starts, parse_document
 from toolwright.settings.hooks import read_hooks

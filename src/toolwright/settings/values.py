@@ -6,8 +6,9 @@ One class, `Settings`, is what one file says and what all files say together; No
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from toolwright.settings.sandbox import SandboxConfig
@@ -21,8 +22,7 @@ OF_THE_FOLDER: frozenset[Scope] = frozenset({"local", "project"})
 """Scopes whose files come with the folder, whoever filled it: they need trust."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where something was said. `path` is the file, or `settings` for text given inline; `line` 0 means the whole of it."""
 
     scope: Scope
@@ -35,8 +35,7 @@ class Origin:
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class SourcedRule:
+class SourcedRule(Struct, frozen=True):
     """A permission rule as written, and where."""
 
     text: str
@@ -44,8 +43,7 @@ class SourcedRule:
     source: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class HookConfig:
+class HookConfig(Struct, frozen=True):
     """One hook of the settings: when (`event`, `matcher`, `condition`) and what (`kind` and the field that belongs to it)."""
 
     event: str
@@ -74,19 +72,17 @@ class HookConfig:
     shell: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServerConfig:
+class ServerConfig(Struct, frozen=True):
     """A tool server of `.mcp.json` or of the settings' `mcpServers`, checked in shape, nothing expanded or started."""
 
     name: str
     kind: Literal["stdio", "sse", "http", "ws"]
     source: Origin
-    config: Mapping[str, Any] = field(hash=False)
+    config: Mapping[str, Any]
     """The entry as written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What one settings file says, or all of them together."""
 
     rules: tuple[SourcedRule, ...] = ()
@@ -94,7 +90,7 @@ class Settings:
     default_mode_source: Origin | None = None
     additional_directories: tuple[str, ...] = ()
     bypass_disabled: bool = False
-    env: Mapping[str, str] = field(default_factory=dict, hash=False)
+    env: Mapping[str, str] = field(default_factory=dict)
     hooks: tuple[HookConfig, ...] = ()
     all_hooks_disabled: bool | None = None
     hook_urls: tuple[str, ...] | None = None
@@ -110,7 +106,7 @@ class Settings:
     enabled_servers: tuple[str, ...] = ()
     disabled_servers: tuple[str, ...] = ()
     api_key_helper: str | None = None
-    status_line: Mapping[str, Any] | None = field(default=None, hash=False)
+    status_line: Mapping[str, Any] | None = None
     memory_excludes: tuple[str, ...] = ()
     auto_memory: bool | None = None
     cleanup_period_days: int | None = None

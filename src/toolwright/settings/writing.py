@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.settings import edits
 from toolwright.settings.document import NotJson
@@ -45,8 +46,7 @@ def write_update(update: PermissionUpdate, where: Whereabouts) -> str | None:
     return target.path
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The file to write: its folder, its name, the mode of a new one."""
 
     scope: Scope

@@ -7,12 +7,12 @@ know permissions, hooks or the conversation.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 import msgspec
+from msgspec import Struct, field
 
 from toolwright.tools.standing import Standing
 from toolwright.workspace import WorkspaceError
@@ -31,8 +31,7 @@ class ToolFailure(Exception):
     """A built-in tool could not do what was asked; the text is the error result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(Struct, frozen=True):
     """What a call would touch, as data for the permission decision. Paths are absolute."""
 
     reads: tuple[str, ...] = ()
@@ -49,8 +48,7 @@ class Effects:
     """Why what was allowed before is not allowed by that any more, if so."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True):
     """What a call gives back: `content` for the model, `structured` for programs, `is_error`.
 
     `is_error` is None for a plain success (the API's default), True for a failure the model should act on.
@@ -78,8 +76,7 @@ def no_earlier_result(tool_use_id: str) -> Any:
     return None
 
 
-@dataclass(slots=True)
-class ToolContext:
+class ToolContext(Struct):
     """What a running call may use besides its input."""
 
     workspace: Workspace

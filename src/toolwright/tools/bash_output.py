@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, ToolContext, ToolOutput
 from toolwright.workspace.captured import OUTPUT_LIMIT, visible
@@ -31,8 +30,7 @@ class BashOutputInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """What is shown of the new output, and what must be said about the rest."""
 
     text: str

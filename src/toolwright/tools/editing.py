@@ -7,8 +7,9 @@ beyond old_string, new_string and replace_all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from toolwright.tools.base import ToolFailure
 from toolwright.tools.closest import explain_missing
@@ -37,8 +38,7 @@ class Replacement(Protocol):
     def replace_all(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """What one replacement did: how often, and the first lines where, as they were numbered when it came to it."""
 
     count: int
@@ -58,8 +58,7 @@ class Made:
         return f"{'line' if self.count == 1 else 'lines'} {', '.join(map(str, self.lines))}{more}"
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(Struct, frozen=True):
     """A file whose replacements were made and written."""
 
     replaced: Replaced

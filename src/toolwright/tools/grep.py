@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
 from toolwright.tools.missing import missing_file
@@ -86,8 +85,7 @@ async def _search(parsed: GrepInput, place: SearchPlace, context: ToolContext) -
     return _result(parsed, page, notices(end, hidden))
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """One search, as often as it takes."""
 
     parsed: GrepInput

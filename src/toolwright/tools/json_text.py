@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _decode: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(strict=False).raw_decode
@@ -19,8 +20,7 @@ class BadJson(Exception):
     """The text is no JSON; says where."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One item of an array, or one member of an object with its key. `start` is where the key begins, if there is one."""
 
     key: str
@@ -30,8 +30,7 @@ class Item:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(Struct, frozen=True):
     """An array or object in a text, brackets included."""
 
     text: str
@@ -115,8 +114,7 @@ def _expect(text: str, position: int, character: str) -> int:
 # changing
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """How a text is laid out. Without `unit` (the indentation of one level) it is all on one line."""
 
     unit: str | None

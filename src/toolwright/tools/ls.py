@@ -7,11 +7,10 @@ import heapq
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
 from toolwright.workspace import Entry, OpenFolder
@@ -55,16 +54,14 @@ class LS(BuiltinTool):
             raise ToolFailure(f"{parsed.path} cannot be listed: the system gives no permission to read it.") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One line of a listing. `inside` is the number of entries of a folder, None if it cannot be read."""
 
     entry: Entry
     inside: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     path: str
     rows: list[Row]
     total: int

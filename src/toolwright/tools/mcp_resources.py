@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+
+class Resource(Struct, frozen=True):
     """A resource as its server lists it."""
 
     uri: str
@@ -17,8 +17,7 @@ class Resource:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """One part of a resource: text, or bytes."""
 
     uri: str

@@ -6,8 +6,9 @@ Of a replaced cell only what must change is written anew: its metadata keep thei
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from toolwright.tools.json_text import (
     indentation_of,
@@ -23,8 +24,7 @@ from toolwright.tools.notebooks import Cell, Notebook
 _NUMBERS_MOVED = "cells without an id of their own are numbered, and the numbers after it have moved"
 
 
-@dataclass(frozen=True, slots=True)
-class CellChange:
+class CellChange(Struct, frozen=True):
     """The new text of the notebook, and what was done to which cell."""
 
     text: str

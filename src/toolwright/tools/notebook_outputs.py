@@ -6,8 +6,9 @@ import binascii
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from toolwright.tools.notebooks import joined
 
@@ -18,8 +19,7 @@ _PLACEHOLDER = re.compile(r"<[\w.]+(?: [\w.]+)* object[^<>\n]*>")
 """What Python prints for an object without a text of its own: any other form says more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """A picture in an output: what it claims to be, and its bytes."""
 
     claimed: str

@@ -6,12 +6,12 @@ What is too long is cut in the middle and marked with the way to see more. It op
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import anyio
 from anyio.to_thread import run_sync
+from msgspec import Struct
 
 from toolwright.tools.base import ToolFailure, ToolOutput
 from toolwright.tools.media.images import show_image
@@ -34,8 +34,7 @@ Part = str | dict[str, Any]
 """Words, or a block of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class CellView:
+class CellView(Struct, frozen=True):
     """A cell as it is shown, and its row in the structured result."""
 
     pieces: list[Piece]
@@ -73,14 +72,13 @@ def _notes(notebook: Notebook, left_out: Sequence[Cell]) -> Iterator[str]:
         yield f"not unique: {', '.join(sorted(doubled)[:_MOST_IDS])}; name such a cell by its number, as in cell-0"
 
 
-@dataclass(slots=True)
-class _View:
+class _View(Struct):
     """Turns cells into pieces until enough is shown."""
 
     notebook: Notebook
     most_output: int
     alone: bool = False
-    _length: int = field(default=0, init=False)
+    _length: int = 0
 
     def of(self, cells: Sequence[Cell]) -> Iterator[CellView]:
         for cell in cells:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from toolwright.tools.base import ToolFailure
 from toolwright.tools.json_text import BadJson, Container, after_space, read_container, read_value
@@ -22,8 +23,7 @@ _MOST_IDS = 50
 _BY_NUMBER = re.compile(r"cell-(0|[1-9][0-9]{0,8})")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """One cell. `id` is its own, or `cell-N` (N from 0) if it has none; `content` is its JSON in the shape of format 4."""
 
     id: str
@@ -37,8 +37,7 @@ class Cell:
         return self.content.get("id") == self.id
 
 
-@dataclass(frozen=True, slots=True)
-class Notebook:
+class Notebook(Struct, frozen=True):
     """`whole` and `array` are the text's outermost object and its array of cells; `array` is None for older formats."""
 
     path: str

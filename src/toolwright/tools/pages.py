@@ -6,8 +6,9 @@ import codecs
 import errno
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from toolwright.tools.portions import LONGEST_LINE
 from toolwright.workspace import FileTooLarge, OpenFile
@@ -20,8 +21,7 @@ _SAMPLE = 8192
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Lines `first`… of a file. `total` is None if counting all of them would have cost more than showing these."""
 
     path: str
@@ -34,8 +34,7 @@ class Page:
     """The whole content, if it was read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Struct, frozen=True):
     """A file that is no text."""
 
     path: str
@@ -78,8 +77,7 @@ def _cut_notice(amount: str, number: int) -> str:
     return f" [... {amount} more in this line; to see them: sed -n '{number}p' FILE | cut -c{LONGEST_LINE + 1}- ]"
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """A hole in a sparse file: that many zero bytes, which nobody has to read."""
 
     length: int

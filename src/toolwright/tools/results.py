@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.tools.search_output import Found, Parser
 
@@ -27,8 +28,7 @@ class TooMuch(Exception):
     """More is needed than can be put in order in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """The page: `limit` entries (0: as many as fit) after the first `offset` ones, and how its lines look."""
 
     offset: int
@@ -44,8 +44,7 @@ class Wanted:
         return self.offset + (min(self.limit, most) if self.limit else most)
 
 
-@dataclass(frozen=True, slots=True)
-class Naming:
+class Naming(Struct, frozen=True):
     """What becomes of a file's name: its full path, how that is shown, whether it must not be seen at all."""
 
     path: Callable[[bytes], str]
@@ -53,8 +52,7 @@ class Naming:
     hidden: Callable[[bytes], bool] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ResultPage:
+class ResultPage(Struct, frozen=True):
     """The lines to show, the paths in them, and how much there is in all."""
 
     lines: list[str]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.tools.base import ToolOutput
 from toolwright.tools.media.kinds import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A file that was read whole for `reader`. `kind` is what its first bytes say it is; `pages` what the call asked for."""
 
     path: str
@@ -24,8 +24,7 @@ class Whole:
         return len(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """How files of a kind are shown. `advice` is for a file of more than `limit` bytes."""
 
     show: Callable[[Whole], Awaitable[ToolOutput]]

@@ -6,8 +6,9 @@ Only the few tools that are about the session itself use it. Who is asked before
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from toolwright.types import PermissionMode
 
@@ -25,8 +26,7 @@ class Modes(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class OneMode:
+class OneMode(Struct):
     """The mode of calls that belong to no session."""
 
     mode: PermissionMode = "default"
@@ -39,8 +39,7 @@ def nobody_listens(todos: list[Todo]) -> None:
     """For calls that belong to no session."""
 
 
-@dataclass(slots=True)
-class Standing:
+class Standing(Struct):
     """How one session stands."""
 
     modes: Modes = field(default_factory=OneMode)

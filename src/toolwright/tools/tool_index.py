@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _WEIGHTS = "12.0, 4.0, 6.0, 1.0"
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -26,8 +27,7 @@ _EMPTY_WORDS = frozenset(
 """Words that say nothing about what a tool does; `get` is in so many names that it says nothing either."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What is known of one tool."""
 
     name: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from toolwright.tools.base import BuiltinTool, ToolContext, ToolOutput
 
@@ -26,8 +26,7 @@ class ToolSearchInput(msgspec.Struct, forbid_unknown_fields=True):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What a search found: tools that are loaded now (name, line about it), further names, names that there are not."""
 
     loaded: tuple[tuple[str, str], ...] = ()

@@ -10,8 +10,9 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from toolwright.workspace.beneath import LINK_ERRORS, PATH_ONLY, open_beneath, open_unlinked, release
 from toolwright.workspace.errors import BadPath, PathNotAllowed
@@ -29,8 +30,7 @@ _NEVER = ("proc",)
 """Folders of / that stay closed even to a session whose root is /: they show other processes, their secrets and open files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A location inside the boundary: a root, and the names below it, none of which was a link."""
 
     root: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.cgroups import CommandGroup
 from toolwright.workspace.child_limits import MEGABYTE, ChildLimits, limit_words
@@ -21,8 +22,7 @@ _LEAST_PER_ENTRY = 4096
 """What an empty file counts for: without it, very many of them would cost nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """`scratch` gives the session's scratch folder, if there is one by now."""
 
     limits: ChildLimits

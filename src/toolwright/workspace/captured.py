@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 OUTPUT_LIMIT = 30_000
 FILE_LIMIT = 1 << 30
@@ -18,8 +19,7 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 OpenSpill = Callable[[], tuple[int, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(Struct, frozen=True):
     """What was written. `text` is whole, or begins and ends with the beginning and end of it and says so in between."""
 
     text: str

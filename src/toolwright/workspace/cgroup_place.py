@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 _DELEGATED = ("user.delegate", "trusted.delegate")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A folder in which groups can be made, and what those can limit."""
 
     path: str
@@ -22,8 +22,7 @@ class Place:
     limits_memory: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Mount:
+class _Mount(Struct, frozen=True):
     root: str
     point: str
     kind: str

@@ -14,7 +14,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.cgroup_place import Place, find_place
 from toolwright.workspace.child_limits import MEGABYTE, UNSET_EXIT_CODE, ChildLimits
@@ -32,8 +33,7 @@ _PAUSE = 0.001
 _swept: set[str] = set()
 
 
-@dataclass(frozen=True, slots=True)
-class CommandGroup:
+class CommandGroup(Struct, frozen=True):
     """The group of one command. `door` is the open file that a process enters by, for the child to inherit."""
 
     path: str

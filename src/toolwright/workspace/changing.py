@@ -10,7 +10,8 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.beneath import PATH_ONLY, release
 from toolwright.workspace.boundary import Boundary, Place
@@ -23,8 +24,7 @@ from toolwright.workspace.replacing import Replacement, require_untouched, synce
 _WRITERS = tuple(threading.Lock() for _ in range(64))
 
 
-@dataclass(frozen=True, slots=True)
-class NewContent:
+class NewContent(Struct, frozen=True):
     """What a file shall be, and what there is to do while the disk takes it."""
 
     data: bytes
@@ -35,8 +35,7 @@ Change = Callable[[Content | None], bytes | NewContent]
 """What is there (None: no file) → what shall be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
+class Replaced(Struct, frozen=True):
     """What a write did. `durable` is False when the new content is in place but the disk could not confirm that it stays."""
 
     before: Content | None

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 MEGABYTE = 1 << 20
 CPU_GRACE = 5
@@ -31,8 +33,7 @@ def half_of_memory() -> int:
     return max(2048, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MEGABYTE // 2)
 
 
-@dataclass(frozen=True, slots=True)
-class ChildLimits:
+class ChildLimits(Struct, frozen=True):
     """What one command may take; 0 is no limit. The defaults let a large build through and stop a fork bomb."""
 
     cpu_seconds: int = 4 * 3600
@@ -66,8 +67,7 @@ def lowered(limits: ChildLimits, caps: Mapping[str, int | None]) -> ChildLimits:
     return replace(limits, **held)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(Struct, frozen=True):
     """One rlimit: bash's letter for it, the unit bash counts in, and what soft and hard limit should be at most."""
 
     letter: str

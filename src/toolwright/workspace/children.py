@@ -15,11 +15,11 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
 from anyio.lowlevel import checkpoint
+from msgspec import Struct
 
 from toolwright.workspace.errors import CommandNotStarted
 from toolwright.workspace.limits import PASSING
@@ -34,8 +34,7 @@ MOST_ERROR_BYTES = 8192
 _KILL_PATIENCE = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """The OS user a child runs as."""
 
     name: str
@@ -56,8 +55,7 @@ def find_account(name: str) -> Account:
     return Account(name, entry.pw_uid, entry.pw_gid, tuple(os.getgrouplist(name, entry.pw_gid)), entry.pw_dir)
 
 
-@dataclass(frozen=True, slots=True)
-class Launched:
+class Launched(Struct, frozen=True):
     """A process that has just been started, and our ends of it: what it writes, and what becomes readable when it has ended."""
 
     process: subprocess.Popen[bytes]

@@ -6,9 +6,10 @@ to compare bytes takes a tenth of hashing them. A new content that begins like o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha1
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -18,8 +19,7 @@ _REMEMBERED, _MOST_REMEMBERED = 4, 256 * 1024
 _STEP = 16 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     data: bytes
     digest: bytes
     marks: list[_Hash]

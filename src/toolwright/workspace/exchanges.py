@@ -7,10 +7,10 @@ know what is asked or answered, and judges no commands.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
+from msgspec import Struct, field
 
 from toolwright.workspace.children import MOST_ERROR_BYTES, Account, ChildProcess, start
 from toolwright.workspace.limited import nameless_file
@@ -26,8 +26,7 @@ MOST_BYTES = 1 << 20
 _PROGRAM = 'exec -- "$@"'
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A command line for bash, or (with `args`) a program with its arguments; and where it is to run."""
 
     command: str
@@ -44,8 +43,7 @@ class Asked:
         return (shell_path(), "--noprofile", "--norc", "-c", script, "bash", self.command, *(self.args or ()))
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(Struct):
     """What a command answered. A signal's exit code is 128 + its number, as a shell reports it."""
 
     exit_code: int = 0

@@ -10,8 +10,9 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from toolwright.workspace.beneath import DIRECTORY, LINK_ERRORS, PATH_ONLY, open_beneath, release
 from toolwright.workspace.boundary import Boundary, Place
@@ -31,8 +32,7 @@ _KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFile:
+class OpenFile(Struct, frozen=True):
     """A regular file, open for reading. `path` is where it really is."""
 
     descriptor: int
@@ -60,8 +60,7 @@ class OpenFile:
             yield piece
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """A file as it was when it was read whole."""
 
     path: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from toolwright.workspace.errors import BadPattern
 from toolwright.workspace.limited import nameless_file, root_folder
@@ -12,8 +12,7 @@ SECONDS = 20.0
 _ARGUMENTS = ("--text", "--crlf", "--no-line-number", "--no-filename", "-e")
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
+class Matching(Struct, frozen=True):
     """The first matching lines, as many bytes as were asked for, and how many lines match in all."""
 
     data: bytes

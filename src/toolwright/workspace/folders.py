@@ -6,15 +6,15 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.beneath import DIRECTORY, open_beneath
 from toolwright.workspace.boundary import Boundary
 from toolwright.workspace.files import kind_of
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What a name in a folder stands for. `target` is where a link points, as it is written in the link."""
 
     name: str
@@ -23,8 +23,7 @@ class Entry:
     target: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFolder:
+class OpenFolder(Struct, frozen=True):
     """A folder, open for reading. `path` is where it really is."""
 
     descriptor: int

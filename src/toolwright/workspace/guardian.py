@@ -12,7 +12,8 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from toolwright.workspace.trees import CALL_BITS
 
@@ -36,8 +37,7 @@ PATIENCE = 2
 _LINUX: bool = sys.platform == "linux"
 
 
-@dataclass(slots=True)
-class _Guardian:
+class _Guardian(Struct):
     owner: int
     process: subprocess.Popen[bytes]
     pipe: int

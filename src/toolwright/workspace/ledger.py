@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct
 
 from toolwright.workspace.digests import digest
 
@@ -21,8 +22,7 @@ class Knowledge(Enum):
     STALE = "stale"
 
 
-@dataclass(frozen=True, slots=True)
-class SeenFile:
+class SeenFile(Struct, frozen=True):
     """A version of a file. Without a digest (a part of a huge file was read) only time and size tell versions apart."""
 
     modified: int
@@ -51,8 +51,7 @@ class SeenFile:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
+class Showing(Struct, frozen=True):
     """A call whose result shows a part of a file in this version. `mark` is that of the result, by which it is known again."""
 
     version: SeenFile

@@ -12,7 +12,8 @@ import os
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.beneath import DIRECTORY, open_beneath, release
 from toolwright.workspace.trees import kill_session
@@ -36,8 +37,7 @@ def temporary_name() -> str:
     return f".toolwright-{os.urandom(8).hex()}.tmp"
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """A process, told apart from a later one of the same number by when it started (in ticks since the machine did)."""
 
     namespace: int
@@ -97,8 +97,7 @@ def _start_by_signal(pid: int) -> int | None:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """The name of a file that is written in `folder` until it has its own, and the note of it; None if none could be made."""
 
     folder: str

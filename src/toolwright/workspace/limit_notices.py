@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import signal
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.child_limits import SETTINGS_KEYS, ChildLimits
 
@@ -16,16 +17,14 @@ TAIL = 4096
 _CHANGE = "raise sandbox.limits.{key} in the settings if the work needs more"
 
 
-@dataclass(frozen=True, slots=True)
-class GroupEvents:
+class GroupEvents(Struct, frozen=True):
     """What the kernel counted for the cgroup of a command."""
 
     forks_refused: int = 0
     killed_for_memory: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Hint:
+class _Hint(Struct, frozen=True):
     """Words that programs print when they run into a limit."""
 
     key: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.cgroup_place import Place, find_place
 
 _DELEGATION = "run toolwright in a delegated cgroup (systemd: Delegate=yes and DelegateSubgroup=main)"
 
 
-@dataclass(frozen=True, slots=True)
-class HeldLimit:
+class HeldLimit(Struct, frozen=True):
     """One row of the survey."""
 
     key: str

@@ -11,10 +11,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import anyio
 from anyio.lowlevel import RunVar
+from msgspec import Struct
 
 from toolwright.workspace.beneath import PATH_ONLY
 from toolwright.workspace.children import start
@@ -27,8 +27,7 @@ _ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 _limiter: RunVar[anyio.CapacityLimiter] = RunVar("toolwright_limited_programs")
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramEnd:
+class ProgramEnd(Struct, frozen=True):
     """What the program answered and how it ended: its exit code, minus a signal's number if one ended it."""
 
     answer: bytes

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.captured import visible
 from toolwright.workspace.errors import FileChanged
@@ -17,8 +18,7 @@ from toolwright.workspace.errors import FileChanged
 _LONGEST_CHARACTER = 4
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """What is new: `text`, or, if that would be too much, its beginning and `ending`, with `left_out` bytes between them."""
 
     text: str

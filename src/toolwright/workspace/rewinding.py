@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from toolwright.workspace import changing, files
 from toolwright.workspace.boundary import Boundary, Place
@@ -23,8 +24,7 @@ Count = Callable[[bytes, bytes], tuple[int, int]]
 """How many lines come and go between two contents."""
 
 
-@dataclass(slots=True)
-class Rewound:
+class Rewound(Struct):
     """What a rewind did, or would do."""
 
     changed: list[str] = field(default_factory=list)
@@ -40,8 +40,7 @@ class Rewound:
     """The point to rewind to in order to take this back; None if nothing was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
+class Door(Struct, frozen=True):
     """How a rewind reaches files: as the tools do."""
 
     boundary: Boundary

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cache
 from stat import S_ISREG
 
 import anyio
+from msgspec import Struct
 
 from toolwright.workspace.beneath import PATH_ONLY, open_beneath
 from toolwright.workspace.children import MOST_ERROR_BYTES, ChildProcess, start
@@ -32,8 +32,7 @@ _PIPE = 512 * 1024
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 
 
-@dataclass(frozen=True, slots=True)
-class SearchEnd:
+class SearchEnd(Struct, frozen=True):
     """How ripgrep ended: 0 found, 1 found nothing, 2 complained (in `message`). `timed_out`: it was stopped before its end."""
 
     exit_code: int

@@ -10,11 +10,11 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 import anyio
+from msgspec import Struct
 
 from toolwright.workspace.captured import Captured, OutputCollector
 from toolwright.workspace.children import Account, ChildProcess, Launched, adopt, launch
@@ -44,8 +44,7 @@ def starting() -> Iterator[None]:
         raise CommandNotStarted(f"The command could not be started: {error.strerror or error}. Try again later.") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What a command is given: the folder it stands in, its variables, the mark of its processes, the user it runs as."""
 
     directory: int
@@ -114,8 +113,7 @@ class Surroundings:
         return ended if self.bounds is None else ended + await self.bounds.end_rest()
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
+class CommandResult(Struct, frozen=True):
     """How a command went. A signal's exit code is 128 + its number, as a shell reports it."""
 
     output: Captured

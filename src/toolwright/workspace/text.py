@@ -8,7 +8,8 @@ Bytes that are no text have no format. It knows no files.
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -34,8 +35,7 @@ _CODECS = {
 _MULTIBYTE = frozenset({"cp932", "euc-jp", "cp949", "big5hkscs", "gbk", "gb18030"})
 
 
-@dataclass(frozen=True, slots=True)
-class TextFormat:
+class TextFormat(Struct, frozen=True):
     """How a text file is stored."""
 
     encoding: str = "utf-8"

@@ -6,14 +6,14 @@ Opens nothing; `checkpoints` reads and writes the lines.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 Entry = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What a file was at a point."""
 
     digest: str | None

@@ -14,9 +14,9 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 
 from toolwright.workspace.limits import in_thread
 
@@ -30,8 +30,7 @@ FIRST_SESSION = 1 << 39
 _LIMIT_NAME = b"Max file locks"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """The number all processes of one session share in its high bits, and those of one call entirely."""
 
     session: int
@@ -49,8 +48,7 @@ class Mark:
         return value == self.value or (self.call == 0 and value >> CALL_BITS == self.session)
 
 
-@dataclass(frozen=True, slots=True)
-class _Process:
+class _Process(Struct, frozen=True):
     pid: int
     state: str
     parent: int

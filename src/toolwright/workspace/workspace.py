@@ -10,10 +10,10 @@ import errno
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
+from msgspec import Struct
 
 from toolwright.workspace import changing, files, folders
 from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
@@ -42,8 +42,7 @@ LONGEST_WAIT = 30.0
 """Seconds until a change that has not begun is given up."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPlace:
+class SearchPlace(Struct, frozen=True):
     """Where a search happens: a folder to stand in, or one file (then `file` is it, open)."""
 
     path: str

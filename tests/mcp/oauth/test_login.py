@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from support_oauth import Provider, provider
 from toolwright.mcp.oauth.addresses import LoginError, checked_url, covers

@@ -31,9 +31,9 @@ POLICY = SandboxPolicy(
 
 
 def with_network(network: str) -> SandboxPolicy:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
-    return replace(POLICY, network=network)  # type: ignore[arg-type]  # one of the three
+    return replace(POLICY, network=network)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the mechanisms of Linux")
@@ -89,7 +89,7 @@ def test_a_profile_with_domains_opens_the_proxy_alone() -> None:
 
 
 def test_a_path_that_a_profile_cannot_name_is_refused() -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     with pytest.raises(SandboxRefused, match="control character"):
         profile(replace(POLICY, writable=("/ws\n(allow default)",)), "/t")

@@ -6,9 +6,10 @@ The server must speak for itself, the authorization server for its own issuer, a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from toolwright.mcp.oauth.addresses import LoginError, checked_url, covers, origin_of
 from toolwright.mcp.oauth.exchange import Exchanger
@@ -16,8 +17,7 @@ from toolwright.mcp.oauth.exchange import Exchanger
 _PARAMETER = re.compile(r'(?<![A-Za-z_])(?:([A-Za-z_]+)="((?:[^"\\]|\\.)*)"|([A-Za-z_]+)=([^\s",]+))')
 
 
-@dataclass(frozen=True, slots=True)
-class LoginPlace:
+class LoginPlace(Struct, frozen=True):
     """What a login needs to know."""
 
     resource: str

@@ -12,11 +12,12 @@ import hmac
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from toolwright.mcp.oauth.addresses import LoginError, checked_url
 from toolwright.mcp.oauth.discovery import LoginPlace, find_login
@@ -33,16 +34,14 @@ _FAILED = b"The login did not work. See the terminal.\n"
 OpenBrowser = Callable[[str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class KnownClient:
+class KnownClient(Struct, frozen=True):
     """How we are known to an authorization server that was told about us beforehand."""
 
     client_id: str
     client_secret: str | None = None
 
 
-@dataclass(slots=True)
-class _Return:
+class _Return(Struct):
     """What the browser came back with."""
 
     state: str

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from toolwright.settings.replacing import locked_folder
 
@@ -15,8 +17,7 @@ EARLY = 60.0
 """Seconds before its end at which a token counts as old."""
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(Struct, frozen=True):
     """A login to one server: the token, how to renew it, and as whom."""
 
     access_token: str

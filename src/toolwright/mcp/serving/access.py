@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -23,8 +24,7 @@ class Barred(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """`tokens` by which clients are known; none means that everybody who reaches the port is let in. `hosts` are host:port."""
 
     tokens: tuple[str, ...]

@@ -11,10 +11,10 @@ import binascii
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
+from msgspec import Struct
 
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.client import STATELESS
@@ -48,8 +48,7 @@ _JSON = {"content-type": "application/json", "cache-control": "no-store", "x-con
 _STATUS_OF_CODE = {-32700: 400, -32600: 400, INVALID_PARAMS: 400, HEADER_MISMATCH: 400, -32021: 400, -32022: 400}
 
 
-@dataclass(slots=True)
-class _Session:
+class _Session(Struct):
     principal: str
     client: Client
 

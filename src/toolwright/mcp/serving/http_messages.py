@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import ByteStream
+from msgspec import Struct, field
 
 LARGEST_HEAD = 32 * 1024
 LARGEST_BODY = 32 * 1024 * 1024
@@ -53,8 +53,7 @@ class PeerGone(Exception):
     """Nobody reads our answer any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request. Header names are in lower case; each stands at most once, apart from lists, which are joined."""
 
     method: str

@@ -5,8 +5,9 @@ Both eras: a request of 2026-07-28 says in `_meta` which version it speaks and w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from toolwright.mcp.client import STATELESS, UNSUPPORTED_VERSION
 from toolwright.mcp.rpc import INVALID_PARAMS, INVALID_REQUEST
@@ -32,8 +33,7 @@ class Refused(Exception):
         return {"jsonrpc": "2.0", "id": number, "error": error | ({} if self.data is None else {"data": self.data})}
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(Struct, frozen=True):
     """A message that makes sense. `number` is None for a notification."""
 
     kind: Literal["request", "notification", "answer"]

@@ -8,11 +8,11 @@ import secrets
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
+from msgspec import Struct, field
 
 from toolwright.concurrency import spawn
 from toolwright.mcp.client import STATELESS
@@ -32,8 +32,7 @@ ALIVE_SECONDS = 5.0
 """How often a client that wants progress hears that a silent call is still running."""
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(Struct):
     """What is known of a client: its protocol version, what it can do, and from which level on it wants log lines."""
 
     version: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from toolwright.workspace import landlock
 from toolwright.workspace.limited import ProgramEnd, run_program
@@ -21,8 +21,7 @@ MOST_ANSWER_BYTES = 32 << 20
 _PROGRAM = os.path.join(os.path.dirname(__file__), "decode_child.py")
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True):
     """The lines of an answer. `problem` is what kept it from being whole, in words that follow "because"."""
 
     lines: list[dict[str, Any]]

@@ -7,7 +7,8 @@ wrong pixel is not. It knows PNG, JPEG, GIF and WebP.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.tools.media.kinds import GIF, JPEG, PNG, WEBP, Kind
 
@@ -19,8 +20,7 @@ class BadHeader(Exception):
     """The beginning of the file is not what its kind begins with; the text says what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """What a picture says about itself. `animated`: it holds more than one frame."""
 
     width: int

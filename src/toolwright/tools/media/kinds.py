@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 HEAD_BYTES = 1024
 """How much of a file must be seen to tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of file. `reader` is how Read shows it ("image", "pdf"); without one it is only described."""
 
     words: str

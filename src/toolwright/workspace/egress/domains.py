@@ -7,10 +7,10 @@ asks the user, nor what is dialled afterwards.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal, Self
 
 import anyio
+from msgspec import Struct
 
 from toolwright.workspace.egress.errors import BadDomainRule, BadHost, HostBlocked
 from toolwright.workspace.egress.hosts import as_address, clean_host, split_authority
@@ -22,8 +22,7 @@ Ask = Callable[[str, int], Awaitable[bool]]
 ASK_SECONDS = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class DomainRule:
+class DomainRule(Struct, frozen=True):
     """`example.com`, `*.example.com` (every name below, not the domain itself), either with `:port`; `*` to deny all."""
 
     host: str
@@ -57,8 +56,7 @@ class DomainRule:
         return host == self.host
 
 
-@dataclass(frozen=True, slots=True)
-class DomainPolicy:
+class DomainPolicy(Struct, frozen=True):
     """Deny wins over allow. Unknown hosts are asked about, but without a single allow rule everything is denied."""
 
     allowed: tuple[DomainRule, ...] = ()
@@ -143,8 +141,7 @@ class DomainGate:
         return question.answer
 
 
-@dataclass(slots=True)
-class _Question:
+class _Question(Struct):
     done: anyio.Event
     answer: bool | None = None
 

@@ -6,7 +6,8 @@ Pure functions over bytes; no socket, no rules.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.egress.errors import BadHost, BadRequest
 from toolwright.workspace.egress.hosts import join_authority, split_authority
@@ -28,8 +29,7 @@ _HOP_BY_HOP = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyRequest:
+class ProxyRequest(Struct, frozen=True):
     """A request to a proxy: what it wants to reach, and for a plain one what to send there."""
 
     method: bytes
@@ -77,8 +77,7 @@ def parse_request(raw: bytes) -> ProxyRequest:
     return ProxyRequest(method, host, port, path.encode("ascii"), version, headers, _body_length(headers))
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """The head of a response."""
 
     status: int

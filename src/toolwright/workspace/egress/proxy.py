@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.workspace.egress.addresses import Lookup, look_up
@@ -26,8 +26,7 @@ from toolwright.workspace.egress.traffic import Traffic
 _PAUSE_WITHOUT_DESCRIPTORS = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class OwnProxies:
+class OwnProxies(Struct, frozen=True):
     """Ports of this machine where the user runs proxies that decide in place of ours (`httpProxyPort`, `socksProxyPort`)."""
 
     http: int | None = None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 
 from toolwright.workspace.egress.addresses import Lookup, look_up
 from toolwright.workspace.egress.domains import Ask, DomainGate, DomainPolicy
@@ -25,14 +25,13 @@ from toolwright.workspace.egress.traffic import Refusal, in_words
 _NO_PROXY = "localhost,127.0.0.1,::1"
 
 
-@dataclass(frozen=True, slots=True)
-class EgressOptions:
+class EgressOptions(Struct, frozen=True):
     """What a session's way out is made of."""
 
     policy: DomainPolicy
     ask: Ask | None = None
-    own: OwnProxies = OwnProxies()  # noqa: RUF009 — frozen
-    limits: Limits = Limits()  # noqa: RUF009 — frozen
+    own: OwnProxies = OwnProxies()
+    limits: Limits = Limits()
     lookup: Lookup = look_up
     private_services: Collection[tuple[str, int]] = ()
     """Exact (host, port) pairs that may lead to this machine or a private network."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _REFUSALS_KEPT = 200
 _MOST_IN_WORDS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """One connection that was not made."""
 
     number: int
@@ -21,8 +21,7 @@ class Refusal:
     reason: str
 
 
-@dataclass(slots=True)
-class Traffic:
+class Traffic(Struct):
     """Counters of one session's proxy."""
 
     connections: int = 0

@@ -12,7 +12,8 @@ import select
 import signal
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.sandbox import seccomp
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
@@ -56,8 +57,7 @@ def _packaged() -> Iterator[str]:
     yield from (os.path.realpath(str(file.locate())) for file in files if file.name == "bwrap")
 
 
-@dataclass(frozen=True, slots=True)
-class Bubblewrap:
+class Bubblewrap(Struct, frozen=True):
     """Sandboxes made by the program at `program`; `register` lists the stand-ins it needs on the host."""
 
     program: str

@@ -11,8 +11,9 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from toolwright.workspace import landlock
 from toolwright.workspace.sandbox import seccomp
@@ -37,8 +38,7 @@ def version() -> int:
     return landlock.version()
 
 
-@dataclass(frozen=True, slots=True)
-class Landlocked:
+class Landlocked(Struct, frozen=True):
     """Sandboxes by Landlock and seccomp, through an interpreter that takes them upon itself and becomes the command."""
 
     interpreter: str = ""

@@ -7,8 +7,9 @@ import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from toolwright.workspace.leftovers import Owner
 from toolwright.workspace.sandbox.policy import SandboxPolicy
@@ -16,8 +17,7 @@ from toolwright.workspace.sandbox.policy import SandboxPolicy
 _FOREIGN = "toolwright"
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """A command in its sandbox, ready to be started."""
 
     argv: tuple[str, ...]
@@ -30,8 +30,7 @@ class Launch:
     """Whether all is over by now: else who leaves has to wait for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
+class Inside(Struct, frozen=True):
     """A command as it will find itself: what is run, where, with which variables."""
 
     argv: Sequence[str]
@@ -39,8 +38,7 @@ class Inside:
     environment: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateFolder:
+class PrivateFolder(Struct, frozen=True):
     """A folder of the session, closed to everybody else, for the commands' temporary files and for what lies over secrets."""
 
     path: str

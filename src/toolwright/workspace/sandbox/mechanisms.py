@@ -6,8 +6,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from toolwright.workspace.sandbox import bubblewrap, landlocked, seatbelt, seccomp
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
@@ -36,8 +37,7 @@ _SWITCHES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Availability:
+class Availability(Struct, frozen=True):
     """Whether a mechanism can be used here; if not, what is in the way and what helps."""
 
     name: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from toolwright.types import protected_names
 
@@ -22,8 +23,7 @@ def no_path(path: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class ProtectedNames:
+class ProtectedNames(Struct, frozen=True):
     """Names that commands must neither change nor make."""
 
     folders: frozenset[str] = protected_names.FOLDERS
@@ -50,8 +50,7 @@ class ProtectedNames:
         return (*sorted(self.folders), *sorted(files), *(self.nested_folders if is_home else ()))
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxRules:
+class SandboxRules(Struct, frozen=True):
     """What holds for every command of a session. All paths are absolute."""
 
     roots: tuple[str, ...]
@@ -86,8 +85,7 @@ class SandboxRules:
         return self.is_hidden is not no_path or self.is_frozen is not no_path
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxPolicy:
+class SandboxPolicy(Struct, frozen=True):
     """What one command may touch, now: every path is absolute and real, and was there a moment ago unless it says otherwise."""
 
     writable: tuple[str, ...]
@@ -123,8 +121,7 @@ class SandboxPolicy:
         return self.all_unix_sockets or bool(self.unix_sockets)
 
 
-@dataclass(frozen=True, slots=True)
-class FilesystemWishes:
+class FilesystemWishes(Struct, frozen=True):
     """The `filesystem` settings of the sandbox, as written."""
 
     allow_write: Sequence[str] = ()
@@ -134,8 +131,7 @@ class FilesystemWishes:
     disabled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkWishes:
+class NetworkWishes(Struct, frozen=True):
     """The `network` settings of the sandbox, as far as the sandbox itself holds them."""
 
     allowed_domains: Sequence[str] = ()
@@ -145,8 +141,7 @@ class NetworkWishes:
     """Whether unknown hosts are asked about: then commands get to the proxy even if no domain is allowed from the start."""
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionPaths:
+class PermissionPaths(Struct, frozen=True):
     """What the permission rules say about paths, so that commands are held to the same."""
 
     is_hidden: Matcher = no_path

@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.errors import WorkspaceError
 from toolwright.workspace.sandbox import attempts_on_files as files
@@ -27,8 +28,7 @@ NOT_PROMISED = {
 """What a mechanism does not hold, and what that means."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeResult(Struct, frozen=True):
     """How one attempt went. `detail` says what got through, or why it could not be tried."""
 
     name: str
@@ -43,8 +43,7 @@ class ProbeResult:
         return self.promised and not self.held
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """One way to get out: `attempt` tries it and returns what got through, empty if nothing did."""
 
     name: str

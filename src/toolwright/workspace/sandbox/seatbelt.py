@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.sandbox.errors import SandboxRefused
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
@@ -31,8 +32,7 @@ _BASE = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Seatbelt:
+class Seatbelt(Struct, frozen=True):
     """Sandboxes by sandbox-exec."""
 
     proxy_ports: tuple[int, ...] = ()

@@ -10,8 +10,9 @@ import os
 import struct
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 _LOAD, _EQUAL, _ANY_SET_IN, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -24,8 +25,7 @@ _UNIX, _INET, _INET6 = 1, 2, 10
 _DATAGRAM = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """The numbers of one architecture."""
 
     audit: int

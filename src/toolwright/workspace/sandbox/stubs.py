@@ -17,7 +17,8 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from toolwright.workspace.leftovers import make_private_folder
 from toolwright.workspace.sandbox.errors import SandboxRefused
@@ -29,8 +30,7 @@ _TICK = 0.005
 _NOT_OURS_TO_MAKE = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-@dataclass(slots=True)
-class _Use:
+class _Use(Struct):
     descriptor: int
     commands: int
 

@@ -12,7 +12,8 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from toolwright.workspace.beneath import PATH_ONLY
 from toolwright.workspace.sandbox.errors import SandboxRefused
@@ -31,8 +32,7 @@ _DEPENDENCIES = frozenset({"node_modules", "site-packages", "__pycache__", ".ven
 """Folders of other people's code, full of names that mean nothing here."""
 
 
-@dataclass(slots=True)
-class _Findings:
+class _Findings(Struct):
     protected: list[str] = field(default_factory=list)
     frozen: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _PLAIN = re.compile(r"[^;&|<>`$(){}\\\n\r*?\[\]~#!]*")
 """A line that is one command and nothing more: an exception for a program is none for what stands beside it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """What the settings say about using the sandbox."""
 
     excluded: tuple[str, ...] = ()
