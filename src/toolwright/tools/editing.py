@@ -15,7 +15,7 @@ from toolwright.tools.base import ToolFailure
 from toolwright.tools.closest import explain_missing
 from toolwright.tools.matching import Span, find_spans, line_above, line_below, line_of, replace_spans
 from toolwright.tools.missing import missing_file
-from toolwright.tools.patches import CONTEXT, structured_patch
+from toolwright.tools.patches import CONTEXT, one_line_patch, structured_patch
 from toolwright.tools.write import LARGEST_SHOWN, shown_bytes, shown_text
 from toolwright.workspace import Content, Knowledge, NewContent, NotRegularFile, Replaced
 from toolwright.workspace.text import UTF8, TextFormat, detect_format
@@ -219,8 +219,12 @@ def _has_special(replacement: Replacement) -> bool:
 
 def _patch_around(made: Sequence[Made], before: bytes, after: bytes) -> list[dict[str, Any]]:
     """The patch, made of the lines around the places that were replaced: what lies before and behind was left alone."""
-    first = min(made, key=lambda one: one.before)
-    start = line_above(before, first.before, CONTEXT)
-    end = line_below(before, len(before) - min(one.after for one in made), CONTEXT)
-    old, new = UTF8.decode(before[start:end]), UTF8.decode(after[start : len(after) - len(before) + end])
+    first, last = min(made, key=lambda one: one.before), len(before) - min(one.after for one in made)
+    start, end, shift = line_above(before, first.before, CONTEXT), line_below(before, last, CONTEXT), len(after) - len(before)
+    head, tail = line_above(before, first.before, 0), line_below(before, last, 0)
+    lines = before[head:tail], after[head : tail + shift]
+    if all(line and line.find(b"\n", 0, -1) < 0 for line in lines):  # most edits change one line
+        pieces = before[start:head], *lines, before[tail:end]
+        return one_line_patch(*map(UTF8.decode, pieces), number=first.lines[0])
+    old, new = UTF8.decode(before[start:end]), UTF8.decode(after[start : end + shift])
     return structured_patch(old, new, above=first.lines[0] - 1 - before.count(b"\n", start, first.before))

@@ -25,6 +25,16 @@ def structured_patch(old: str, new: str, *, above: int = 0) -> list[dict[str, An
     return [_hunk(lead + before + tail, lead + after, offset, group) for group in _groups(changes)]
 
 
+def one_line_patch(lead: str, old: str, new: str, tail: str, *, number: int) -> list[dict[str, Any]]:
+    """The same for texts that differ in one line: that line, its number, and the context that both have around it."""
+    if old == new:
+        return []
+    above, below = ([f" {line}" for line in _lines(text)] for text in (lead, tail))
+    start, count = number - len(above), len(above) + 1 + len(below)
+    lines = [*above, "-" + old.removesuffix("\n"), "+" + new.removesuffix("\n"), *below]
+    return [{"oldStart": start, "oldLines": count, "newStart": start, "newLines": count, "lines": lines}]
+
+
 def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines
