@@ -108,3 +108,23 @@ def test_declarations_only_set_harmless_variables(command: str, expected: str) -
 
 def test_a_harmless_wrapper_inside_another_is_taken_off() -> None:
     assert judge(bash("env timeout 5 rm x"), "bypassPermissions", deny=["Bash(rm:*)"]).behavior == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("f() { ls; }", "it defines the function f"),
+        ("while cd a; do ls; done", "a loop changes the working folder"),
+        ("coproc ls", "what coproc runs cannot be read"),
+        ("[[ a -eq b ]]", "[[ … -eq … ]] evaluates what variables hold"),
+        ("a$X b", "the program 'a…' is only known when it runs"),
+        ("alias a=b", "alias changes what later words mean"),
+        ('bash -c "$X"', "bash runs something that cannot be seen"),
+        ("eval 'a'$'\\U110000'", "eval runs something that cannot be seen"),
+        ("eval 'echo $('", "a text in it cannot be read: it is not valid bash"),
+        ("eval a;" * (MOST_NESTED_TEXTS + 1), "a text in it cannot be read: there are too many texts in it"),
+    ],
+)
+def test_why_a_line_cannot_be_judged_is_said(command: str, reason: str) -> None:
+    line = read_command(command)
+    assert [said for said in (*line.doubts, *line.opaque) if said.startswith(reason)]
