@@ -50,5 +50,8 @@ def judged_input(tool: Tool, raw: dict[str, Any], cwd: str) -> dict[str, Any]:
     if not isinstance(tool, BuiltinTool):
         return raw
     named = tool.renamed(raw)
-    paths = {field: path for field in FILE_FIELDS if isinstance(path := named.get(field), str) and path}
-    return {**named, **{field: normpath(join(cwd, path)) for field, path in paths.items()}} if paths else named
+    for field in FILE_FIELDS:
+        path = named.get(field)
+        if isinstance(path, str) and path:
+            named[field] = normpath(join(cwd, path))
+    return named
