@@ -82,9 +82,19 @@ def test_what_cannot_be_parsed_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["echo #\\\nrm x", "#\\\nrm x", "ls;# a\\\nrm x", "echo $(#\\\nrm x)", "echo `#\\\nrm x`", "ls &#\\\\\\\nrm x"]
+    "command",
+    [
+        "echo #\\\nrm x",
+        "echo # a\\\nrm x",
+        "#\\\nrm x",
+        "ls;# a\\\nrm x",
+        "echo $(#\\\nrm x)",
+        "echo `#\\\nrm x`",
+        "ls &#\\\\\\\nrm x",
+    ],
 )
 def test_no_command_hides_behind_a_comment(command: str) -> None:
+    assert "end of a comment" in (read_line(command).unparsed or "")
     for mode in ("default", "bypassPermissions"):
         assert judge(bash(command), mode, deny=["Bash(rm:*)"]).behavior != "allow"
 
