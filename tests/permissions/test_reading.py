@@ -122,7 +122,9 @@ def test_a_harmless_wrapper_inside_another_is_taken_off() -> None:
         ('bash -c "$X"', "bash runs something that cannot be seen"),
         ("eval 'a'$'\\U110000'", "eval runs something that cannot be seen"),
         ("eval 'echo $('", "a text in it cannot be read: it is not valid bash"),
-        ("eval a;" * (MOST_NESTED_TEXTS + 1), "a text in it cannot be read: there are too many texts in it"),
+        pytest.param(
+            "eval a;" * (MOST_NESTED_TEXTS + 1), "a text in it cannot be read: there are too many texts in it", id="many texts"
+        ),
     ],
 )
 def test_why_a_line_cannot_be_judged_is_said(command: str, reason: str) -> None:
