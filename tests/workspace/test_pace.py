@@ -5,10 +5,12 @@ import threading
 from functools import partial
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
 
 from support_tools import error_of, make_workspace
-from toolwright.workspace import Content, workspace
+from toolwright.workspace import Content, Knowledge, workspace
 from toolwright.workspace.boundary import Boundary
 from toolwright.workspace.changing import NotAtOnce, replace
 from toolwright.workspace.pace import Pace, pace_of
@@ -81,6 +83,27 @@ async def test_a_change_that_cannot_begin_is_given_up(tmp_path: Path, quick: Pac
         await made.replace_file("file", lambda before: b"new")
     assert "no thread was free" in await error_of("Write", made, file_path="file", content="new")
     assert os.listdir(made.home) == []
+
+
+async def test_a_change_that_has_begun_is_made_and_known_whoever_gives_up_waiting(tmp_path: Path, quick: Pace) -> None:
+    quick.note(60.0)
+    made = make_workspace(tmp_path)
+    begun, go = threading.Event(), threading.Event()
+
+    def change(before: Content | None) -> bytes:
+        begun.set()
+        assert go.wait(LONG)
+        return b"new"
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(made.replace_file, "file", change)
+        await anyio.to_thread.run_sync(begun.wait, LONG)
+        group.cancel_scope.cancel()
+        go.set()
+    file = Path(made.home) / "file"
+    assert file.read_bytes() == b"new"
+    assert made.reads.knowledge(str(file), file.stat(), b"new") is Knowledge.CURRENT
+    assert os.listdir(made.home) == ["file"]
 
 
 async def thread_of_a_write(tmp_path: Path, data: bytes) -> int:
