@@ -56,7 +56,10 @@ HERE = {"folder": ["/work/app"]}
         ("echo 'x", [{"command": "echo 'x", "does": "unknown", "why": UNCLOSED}]),
         (
             "rm ${!x}",
-            [{"command": "rm ${!x}", "does": "runs", **HERE}, {"command": "rm ${!x}", "does": "unknown", "why": INDIRECT}],
+            [
+                {"command": "rm ${!x}", "does": "runs", **HERE, "writes": ["…"]},
+                {"command": "rm ${!x}", "does": "unknown", "why": INDIRECT},
+            ],
         ),
         (
             "X=1",

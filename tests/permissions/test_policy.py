@@ -180,6 +180,35 @@ def test_protected_paths_are_written_only_under_bypass_or_with_an_answer(path: s
     assert judge(write(path), "bypassPermissions").behavior == "allow"
 
 
+NOT_ALL_IS_KNOWN = [
+    *(
+        'cd "$X"; echo x > {}',
+        "cd - && touch {}",
+        'echo x > "$X/{}"',
+        'tee "$X" {}',
+        'cp "$X" {}',
+        'cp a "$X/{}"',
+        "cp --new a {}",
+    ),
+    *(
+        'mv {} "$X"',
+        "sed -i s/a/b/ $X {}",
+        'sed -i "$X" {}',
+        "chmod $X {}",
+        'ln -s "$X" {}',
+        "install $X {}",
+        'mkdir -p "$X"/{}',
+    ),
+]
+
+
+@pytest.mark.parametrize("command", NOT_ALL_IS_KNOWN)
+def test_what_is_not_known_of_a_command_hides_no_write(command: str) -> None:
+    assert judge(bash(command.format(".git/config")), allow=["Bash"]).reason_type == "safetyCheck"
+    assert judge(bash(command.format("kept/a")), allow=["Bash"], deny=["Edit(kept/**)"]).behavior == "deny"
+    assert judge(bash(command.format("other/a")), allow=["Bash"], deny=["Edit(kept/**)"]).behavior == "allow"
+
+
 def test_names_above_the_working_folder_and_worktrees_inside_protect_nothing() -> None:
     inside = Place("/home/ada/.claude/worktrees/fix")
     assert judge(write("/home/ada/.claude/worktrees/fix/a.py"), "acceptEdits", inside).behavior == "allow"

@@ -25,6 +25,7 @@ class Paths:
 
     def __init__(self, start: str, place: Place) -> None:
         self._place = place
+        self._start = start
         self._folders: dict[tuple[Word, ...], tuple[str, ...] | None] = {(): (start,)}
 
     def folders(self, part: Part) -> tuple[str, ...] | None:
@@ -67,6 +68,17 @@ class Paths:
                 return None
             found |= dict.fromkeys(spelled)
         return tuple(found)
+
+    def likely(self, word: Word, part: Part) -> tuple[str, ...]:
+        """The same for what is forbidden: where not all is known, what is, in the folder the line starts in."""
+        found = self.of(word, part)
+        if found is not None:
+            return found
+        _, unknown, known = word.text.rpartition(UNKNOWN)
+        if unknown and not known.startswith("/"):
+            return NO_PATHS
+        written = self._plain(known.lstrip("/"), self._start)
+        return NO_PATHS if written is None else self._place.files.spellings(written)
 
     def _spelled(self, written: str, word: Word) -> tuple[str, ...] | None:
         files = self._place.files

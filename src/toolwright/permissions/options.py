@@ -62,6 +62,13 @@ class Arguments(Struct):
     options: list[tuple[str, Word | None]] = field(default_factory=list)
     paths: list[Word] = field(default_factory=list)
     refused: Word | None = None
+    unread: list[Word] = field(default_factory=list)
+    """That word and all behind it."""
+
+    @property
+    def rest(self) -> list[Word]:
+        """All words that may be operands."""
+        return [*self.operands, *(word for word in self.unread if not word.text.startswith("-"))]
 
     def has(self, *names: str) -> bool:
         return any(name in names for name, _ in self.options)
@@ -84,7 +91,7 @@ def arguments(words: Sequence[Word], known: Spec) -> Arguments:
         elif word.known and _is_number(word.text, known):
             found.options.append((word.text, None))
         elif not (UNKNOWN not in word.text and not word.glob and _option(word, known, waiting, found)):
-            found.refused = word
+            found.refused, found.unread = word, [word, *reversed(waiting)]
             return found
     return found
 

@@ -89,7 +89,7 @@ def _by_name(part: Part, name: str) -> Effect:
     if name in WRITERS:
         found = arguments(rest, WRITERS[name])
         writes = Effect("writes", tuple(found.paths), writes=tuple(found.operands))
-        return _beyond(found.refused) if found.refused else writes
+        return _beyond(found.refused, found.rest) if found.refused else writes
     if name in CHANGERS:
         return _changer(name, rest)
     return RUNS
@@ -166,19 +166,19 @@ def _jq_only_looks(program: Word) -> bool:
 
 def _editor(name: str, rest: tuple[Word, ...]) -> Effect:
     found = arguments(rest, EDITORS[name])
-    if found.refused:
-        return _beyond(found.refused, found.operands)
     target = found.value("t", "target-directory")
     if name not in ("cp", "mv"):
-        return Effect("edits", tuple(found.paths), writes=tuple(found.operands))
-    sources, targets, copies = _sources_and_target(found.operands, target)
+        edits = Effect("edits", tuple(found.paths), writes=tuple(found.operands))
+        return _beyond(found.refused, found.rest) if found.refused else edits
+    sources, targets, copies = _sources_and_target(found.rest, target)
+    writes = targets if name == "cp" else [*sources, *targets]
     unclear = next((word for word in sources if word.text.rstrip("/").rpartition("/")[2] in ("", ".", "..")), None)
-    if unclear is not None:  # all that is in a folder, under names that are not known
-        return _beyond(unclear, targets)
+    if found.refused or unclear:  # the latter: all that is in a folder, under names that are not known
+        return _beyond(found.refused or unclear, writes)
     if name == "mv":
-        return Effect("edits", writes=(*sources, *targets), copies=copies)
+        return Effect("edits", writes=tuple(writes), copies=copies)
     walks = found.has("r", "R", "a", "recursive", "archive")
-    return Effect("edits", tuple(sources), writes=tuple(targets), copies=copies, walks=walks)
+    return Effect("edits", tuple(sources), writes=tuple(writes), copies=copies, walks=walks)
 
 
 def _sources_and_target(operands: list[Word], target: Word | None) -> tuple[list[Word], list[Word], tuple[Copy, ...]]:
@@ -198,7 +198,7 @@ def put_into(folder: Word, source: str) -> Word:
 
 def _changer(name: str, rest: tuple[Word, ...]) -> Effect:
     found = arguments(rest, CHANGERS[name])
-    operands = found.operands
+    operands = found.rest
     if name in ("chmod", "chown", "chgrp"):
         operands = operands[1:] if not found.refused else operands
     sources, targets, copies = (
@@ -222,7 +222,7 @@ def _sed(part: Part) -> Effect:
     rest = [word for word in part.words[1:] if not _is_in_place(word)]
     found = arguments(rest, _SED)
     scripts = [value for name, value in found.options if name in ("e", "expression") and value]
-    files = found.operands
+    files = found.rest
     if not scripts and files:
         scripts, files = files[:1], files[1:]
     if found.refused:

@@ -88,11 +88,11 @@ class CommandJudge:
         found = self.effect(part)
         writes = (*found.writes, *_written(part))
         for word in candidates((*part.words[1 : WORDS_TRIED + 1], *found.names, *found.reads, *_read(part), *writes)):
-            for path in self.paths.of(word, part) or ():
+            for path in self.paths.likely(word, part):
                 if rule := index.reads.covering(path, self.place):
                     return rule
         for word in writes if index.edits else ():
-            for path in self.paths.of(word, part) or ():
+            for path in self.paths.likely(word, part):
                 if rule := index.edits.covering(path, self.place):
                     return rule
         return None
@@ -136,7 +136,7 @@ class CommandJudge:
         """A path that may not be written unseen and that the line would write."""
         for part in self.line.parts:
             for word in (*self.effect(part).writes, *_written(part)):
-                for path in self.paths.of(word, part) or ():
+                for path in self.paths.likely(word, part):
                     if is_protected(path, self.place):
                         return path
         return None
