@@ -38,11 +38,12 @@ interop: $(INTEROP)/.peers
 
 # Small mistakes put into the guard on purpose, one by one: does a test notice? Takes hours; WHICH=shell_policy tries one module.
 # The first line makes the mutants and learns which tests reach them; to try none there is an error to mutmut, and what we want.
+GUARD_TESTS := tests/permissions tests/settings $(addprefix tests/workspace/test_,boundary.py beneath.py environment.py)
 mutants: $(MUTATION)/.tools
 	rm -rf mutants
 	-$(MUTATION)/bin/mutmut run --max-children 1 'none of them' > /dev/null 2>&1
-	$(MUTATION)/bin/pytest -q -p support_mutants --slowest 0.25 --mutants '$(WHICH)' tests/permissions
-	$(MUTATION)/bin/pytest -q -p support_mutants --survivors --mutants '$(WHICH)' tests/permissions
+	$(MUTATION)/bin/pytest -q -p support_mutants --slowest 0.25 --mutants '$(WHICH)' $(GUARD_TESTS)
+	$(MUTATION)/bin/pytest -q -p support_mutants --survivors --mutants '$(WHICH)' $(GUARD_TESTS)
 	$(MUTATION)/bin/mutmut results
 
 bench: $(VENV)/.dev # the mcp package is measured beside ours

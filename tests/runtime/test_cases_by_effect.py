@@ -65,6 +65,11 @@ MORE = [
     ("brace-name", "ls", "{touch,CANARY}"),
     ("zero-width", "echo", "echo \u200b; touch CANARY"),
     ("many", "true", "true; " * 500 + "touch CANARY"),
+    ("joined-comment", "echo", "echo a #\\\ntouch CANARY"),
+    ("empty-brace", "true", "true; {touch,} CANARY"),
+    ("hex-in-braces", "true", "true; $'\\x{74}ouch' CANARY"),
+    ("closed-stream", "true", "true; 2>&-touch CANARY"),
+    ("case-falls-through", "true", "case a in a) true ;& b) touch CANARY ;; esac"),
 ]
 CORPUS = json.loads((Path(__file__).parents[1] / "permissions" / "data" / "shell_attacks.json").read_text())
 ATTACKS: list[dict[str, str]] = [
