@@ -25,6 +25,8 @@ from typing import Any
 
 import pytest
 
+from toolwright.permissions import grammar
+
 KILLED, SURVIVED, NO_TESTS, SKIPPED, TIMEOUT = 1, 0, 33, 34, 36
 """As mutmut numbers them."""
 SECONDS_ALLOWED = 60
@@ -93,16 +95,14 @@ class Trial:
     """The tests, and how long each takes."""
 
     def __init__(self, items: Iterable[pytest.Item], slowest: float) -> None:
-        from toolwright.permissions import grammar
-
-        grammar.run_shfmt = functools.cache(grammar.run_shfmt)  # most of the time would go by in this process
+        self._parsed = grammar.run_shfmt = functools.cache(grammar.run_shfmt)  # most of the time would go by in this process
         tests = {item.nodeid: runner(item) for item in items}
         self._seconds = {name: seconds(run) for name, run in tests.items()}
         self._run = {name: run for name, run in tests.items() if self._seconds[name] <= slowest}
         stats = json.loads((MUTANTS / "mutmut-stats.json").read_text())
         self._tests: dict[str, list[str]] = stats["tests_by_mangled_function_name"]
         self._killers: dict[str, dict[str, None]] = {}
-        forget()
+        forget(but=self._parsed)
         gc.freeze()
 
     def of(self, mutant: str, codes: dict[str, CodeType]) -> int:
@@ -129,6 +129,8 @@ class Trial:
             for stream in (1, 2):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
             original(mutant).__code__ = code
+            if original(mutant) is inspect.unwrap(self._parsed):
+                self._parsed.cache_clear()
             killer = next((test for test in tests if fails(self._run[test])), "")
             os.write(writer, killer.encode()[:60_000])
             os._exit(KILLED if killer else SURVIVED)
@@ -171,9 +173,9 @@ def seconds(test: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def forget() -> None:
+def forget(*, but: object) -> None:
     """What the code remembers of texts it has read would hide a mutant."""
     for module in [module for name, module in sys.modules.items() if name.startswith("toolwright.")]:
         for value in list(vars(module).values()):
-            if hasattr(value, "cache_clear"):
+            if hasattr(value, "cache_clear") and value is not but:
                 value.cache_clear()
