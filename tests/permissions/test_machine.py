@@ -69,6 +69,19 @@ def test_what_stands_above_a_link_is_what_stands_above_its_end(command: str, exp
     assert verdict(command, Machine("x", "sub/y", link="/etc/dir")) == expected
 
 
+@pytest.mark.parametrize("rule", ["Read(//etc/**)", "Read(//work/app/link/**)"])
+@pytest.mark.parametrize(
+    "command", ["cat link/a", "cd link; cat a", "cd link; cd sub; cat a", "cd link; cd sub; cd more; cat a"]
+)
+def test_a_rule_about_either_end_of_a_link_holds_wherever_the_command_has_gone(command: str, rule: str) -> None:
+    class Linked(Machine):
+        def spellings(self, path: str) -> tuple[str, ...]:
+            real = path.replace("/work/app/link", "/etc")
+            return tuple(dict.fromkeys((real, path)))
+
+    assert verdict(command, Linked(), allow=["Bash"], deny=[rule]) == "deny"
+
+
 def test_a_repository_is_judged_where_the_command_stands() -> None:
     assert verdict("git status", Machine()) == "allow"
     assert verdict("cd sub && git status", Machine()) == "ask"
