@@ -28,6 +28,15 @@ def test_many_paths_are_judged_like_one(rules: list[str], names: list[str]) -> N
     assert (hidden is not None and hidden(path)) == (denies_reading(path, rules=given_rules, place=PLACE) is not None)
 
 
+@given(st.lists(st.sampled_from(RULES), max_size=6), st.lists(NAMES, max_size=5))
+def test_rules_together_hide_what_each_of_them_hides(rules: list[str], names: list[str]) -> None:
+    path = "/" + "/".join(names)
+    alone = [denies_reading(path, rules=RuleSet.parse(deny=[rule]), place=PLACE) for rule in rules]
+    together = denies_reading(path, rules=RuleSet.parse(deny=rules), place=PLACE)
+    assert (together is not None) == any(rule is not None for rule in alone)
+    assert together is None or str(together) in map(str, alone)
+
+
 @pytest.mark.parametrize("rule", ["Read(/**)", "Read(./**)", "Read(**)", "Read(/top)", "Read(~/**)", "Read(//ws)", "Read"])
 @pytest.mark.parametrize(
     "path", ["/ws", "/ws/top", "/xx/top", "/xxxx/top", "/other", "/other/a", "/home", "/home/.ssh", "/", "/wsx"]

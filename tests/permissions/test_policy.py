@@ -73,6 +73,10 @@ def test_a_rule_that_hides_a_path_finds_it_in_every_corner_of_a_command(command:
             ("git log --oneline --patch", "ask"),
             ("git stash show -p", "ask"),
             ("git stash list", "ask"),
+            ("git blame a", "ask"),
+            ("git cat-file -p abc123", "ask"),
+            ("git diff-tree -p HEAD", "ask"),
+            ("git diff-tree HEAD", "allow"),
         ),
     ],
 )

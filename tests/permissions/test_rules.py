@@ -6,8 +6,10 @@ from typing import Unpack
 
 import pytest
 
-from support_permissions import PLACE, RuleTexts, judge
-from toolwright.permissions import Call, Rule, RuleSet, decide, parse_rule
+from support_permissions import PLACE, RuleTexts, bash, judge
+from toolwright.permissions import Call, Rule, RuleSet, decide, parse_rule, read_command
+from toolwright.permissions.command_rules import allows
+from toolwright.permissions.programs import effect
 from toolwright.types import OptionsError, PermissionBehavior, PermissionRuleValue, PermissionUpdate
 
 
@@ -284,3 +286,20 @@ def test_an_update_says_whose_rules_they_are_and_names_tools_as_people_do() -> N
     assert RuleSet().with_update(update, canonical={"Task": "Agent"}.__getitem__).rules == (
         Rule("Agent", None, "deny", "session"),
     )
+
+
+@pytest.mark.parametrize(
+    "command", ["./deploy.sh x", "timeout 5 ./deploy.sh x", "env A=1 nice ./deploy.sh x", "sudo ./deploy.sh x"]
+)
+@pytest.mark.parametrize("rule", ["Bash(./deploy.sh:*)", "Bash(deploy.sh:*)", "Bash(./deploy.sh *)"])
+def test_a_forbidden_program_is_found_by_its_path_and_by_its_name_behind_every_wrapper(rule: str, command: str) -> None:
+    assert judge(bash(command), deny=[rule], allow=["Bash"]).behavior == "deny"
+
+
+@pytest.mark.parametrize("command", ["$x a", '"$x" a', "${x}m -rf a", "{a,$x} b"])
+def test_a_program_that_is_not_known_may_be_the_forbidden_one_and_is_never_the_allowed_one(command: str) -> None:
+    decision = judge(bash(command), deny=["Bash(rm:*)"], allow=["Bash"])
+    assert decision.behavior == "ask"
+    assert str(decision.rule) == "Bash(rm:*)"
+    part = next(read_command(command).certain_parts)
+    assert not allows("*", part, effect(part))

@@ -163,7 +163,7 @@ def looking(words: Sequence[Word]) -> tuple[Arguments | None, Word | None]:
 def shows_content(words: Sequence[Word], found: Arguments) -> bool:
     """Whether a git command that only looks shows the lines of files, not just their names and numbers."""
     command = next(word.text for word in words[1:] if word.plain not in GLOBAL_FLAGS)
-    if command in ("log", "reflog", "diff-tree") or found.has(*_NO_CONTENT):
+    if command in ("log", "diff-tree") or found.has(*_NO_CONTENT):
         return found.has(*_PATCH)
     return command in ("diff", "show", "cat-file", "stash", "blame")
 
