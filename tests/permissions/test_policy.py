@@ -90,6 +90,29 @@ def test_git_does_not_show_a_tracked_file_that_a_rule_hides(command: str, expect
     assert judge(bash(command), place=place, deny=["Read(.other)"]).behavior == "allow"
 
 
+def test_git_in_a_folder_that_is_not_known_is_judged_as_in_the_session_s() -> None:
+    class Tracking(KnownFiles):
+        def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
+            return folder == PLACE.cwd
+
+    hiding = judge(bash('cd "$X"; git log -p'), place=replace(PLACE, files=Tracking()), deny=["Read(.env)"], allow=["Bash"])
+    assert hiding.behavior == "ask"
+
+
+@pytest.mark.parametrize(
+    "command", ['cat "$X"', 'cp ./"$X" b', 'mv ./"$X" b', 'ln ./"$X" b', 'install ./"$X" b', 'grep k ./"$X"', 'cat < "$X"']
+)
+def test_what_may_be_a_hidden_path_is_asked_about_under_every_rule(command: str) -> None:
+    assert judge(bash(command), deny=["Read(.env)"], allow=["Bash"]).behavior == "ask"
+    assert judge(bash(command), allow=["Bash"]).behavior == "allow"
+
+
+@pytest.mark.parametrize(("rule", "call"), [("Read(/top)", read("/work/app/top")), ("Edit(/top)", write("/work/app/top"))])
+def test_a_rule_that_asks_about_a_path_asks(rule: str, call: Call) -> None:
+    decision = judge(call, "acceptEdits", ask=[rule], allow=["Read", "Edit", "Write"])
+    assert (decision.behavior, str(decision.rule)) == ("ask", rule)
+
+
 def test_a_path_with_two_slashes_is_the_path_with_one() -> None:
     assert judge(read("//work/app/a")).behavior == "allow"
     assert judge(read("/work/app/a\0b")).behavior == "ask"

@@ -175,9 +175,7 @@ def _editor(name: str, rest: tuple[Word, ...]) -> Effect:
     unclear = next((word for word in sources if word.text.rstrip("/").rpartition("/")[2] in ("", ".", "..")), None)
     if found.refused or unclear:  # the latter: all that is in a folder, under names that are not known
         return _beyond(found.refused or unclear, writes)
-    if name == "mv":
-        return Effect("edits", writes=tuple(writes), copies=copies)
-    walks = found.has("r", "R", "a", "recursive", "archive")
+    walks = name == "mv" or found.has("r", "R", "a", "recursive", "archive")  # what is moved can be read under its new name
     return Effect("edits", tuple(sources), writes=tuple(writes), copies=copies, walks=walks)
 
 

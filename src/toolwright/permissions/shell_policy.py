@@ -108,7 +108,7 @@ class CommandJudge:
 
     def _may_read_hidden(self, part: Part, covers: Callable[[str], bool]) -> bool:
         found = self.effect(part)
-        if found.kind not in ("looks", "edits"):
+        if found.kind == "runs":
             return False
         if found.shows_tracked and any(
             self.place.files.git_tracks(folder, covers) for folder in self.paths.folders(part) or (self.place.cwd,)
