@@ -125,6 +125,7 @@ def test_in_the_root_everything_is_inside() -> None:
 
 def test_nothing_is_assumed_of_a_machine_that_is_not_known() -> None:
     assert judge(bash("git status")).behavior == "ask"
+    assert judge(bash("git log -p"), deny=["Read(.env)"], allow=["Bash"]).behavior == "ask"
     assert judge(bash("cat *")).behavior == "ask"
 
 

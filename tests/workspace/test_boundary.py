@@ -54,6 +54,30 @@ def test_a_path_that_leaves_the_roots_is_refused(boundary: Boundary, tmp_path: P
         content(boundary, f"{tmp_path}/{spelling}")
 
 
+@pytest.mark.parametrize("spelling", ["ws-evil/secret", "ws/../ws-evil/secret", "ws/out/secret", "ws/no/../x"])
+def test_a_refusal_names_the_path_as_it_was_written_and_the_folders_that_are_open(
+    boundary: Boundary, tmp_path: Path, spelling: str
+) -> None:
+    (tmp_path / "ws" / "out").symlink_to("../ws-evil")
+    said = f"Access denied: Path {tmp_path}/{spelling} is outside allowed boundaries. Allowed: {tmp_path}/added, {tmp_path}/ws"
+    for ask in (boundary.locate, boundary.resolve, lambda path: content(boundary, path)):
+        with pytest.raises(PathNotAllowed) as refusal:
+            ask(f"{tmp_path}/{spelling}")
+        assert str(refusal.value) == said
+
+
+def test_a_place_may_lie_in_folders_that_are_not_there_yet(boundary: Boundary, tmp_path: Path) -> None:
+    for spelling in ("ws/new/folder/file", "ws/sub/../new/./folder/file"):
+        assert boundary.locate(f"{tmp_path}/{spelling}").path == f"{tmp_path}/ws/new/folder/file"
+
+
+def test_what_a_root_contains_is_told_by_whole_names(boundary: Boundary, tmp_path: Path) -> None:
+    inside = {
+        spelling: boundary.contains(f"{tmp_path}/{spelling}") for spelling in ("ws", "ws/a/b", "added", "ws-evil", "ws/../x")
+    }
+    assert inside == {"ws": True, "ws/a/b": True, "added": True, "ws-evil": False, "ws/../x": False}
+
+
 def test_links_that_stay_inside_are_followed(boundary: Boundary, tmp_path: Path) -> None:
     ws = tmp_path / "ws"
     (ws / "relative").symlink_to("inside")
