@@ -5,16 +5,25 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolwright.permissions.patterns import glob_matches, path_expression, path_problem, split_anchor
 
+PIECE = st.text("ab\n", max_size=2)
 
-@given(st.text("ab* /", max_size=8), st.text("ab /\n", max_size=10))
-def test_a_star_is_any_text_and_nothing_else_is_special(pattern: str, text: str) -> None:
-    oracle = ".*".join(re.escape(piece) for piece in pattern.split("*"))
-    assert glob_matches(pattern, text) == (re.fullmatch(oracle, text, re.DOTALL) is not None)
+
+@settings(max_examples=500)
+@given(st.lists(st.tuples(PIECE, PIECE), min_size=1, max_size=5), st.integers(0, 9), PIECE)
+@example([("a", ""), ("a", "")], 0, "")  # one letter cannot be the beginning and the end,
+@example([("", ""), ("a", ""), ("a", "")], 0, "")  # nor the middle and the end
+def test_a_star_is_any_text_and_nothing_else_is_special(pieces: list[tuple[str, str]], position: int, change: str) -> None:
+    """Texts that match, and such in which a little was changed."""
+    pattern = "*".join(piece for piece, _ in pieces)
+    text = "".join(piece + filling for piece, filling in pieces)
+    oracle = re.compile(".*".join(re.escape(piece) for piece in pattern.split("*")), re.DOTALL)
+    for tried in (text, text[:position] + change + text[position + 1 :]):
+        assert glob_matches(pattern, tried) == (oracle.fullmatch(tried) is not None)
 
 
 @pytest.mark.parametrize(
