@@ -303,3 +303,10 @@ def test_a_program_that_is_not_known_may_be_the_forbidden_one_and_is_never_the_a
     assert str(decision.rule) == "Bash(rm:*)"
     part = next(read_command(command).certain_parts)
     assert not allows("*", part, effect(part))
+
+
+@pytest.mark.parametrize("rule", ["mcp__a", "mcp__a__b", "mcp__a__b__c", "mcp__a__b__c__d", "mcp__a__b__*", "mcp__a___b"])
+def test_a_rule_for_a_server_finds_its_tools_wherever_its_name_may_end(rule: str) -> None:
+    tool = "mcp__a___b__c" if "___" in rule else "mcp__a__b__c__d"
+    assert verdict(named(tool), deny=[rule]) == "deny"
+    assert verdict(named(f"{tool[:5]}x{tool[5:]}"), deny=[rule]) == "ask"
