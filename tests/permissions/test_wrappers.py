@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from support_permissions import bash, judge
@@ -178,3 +180,12 @@ def test_a_forbidding_rule_sees_what_they_run(line: str) -> None:
 )
 def test_what_cannot_be_seen_is_in_doubt_and_the_rest_is_not(line: str, expected: str) -> None:
     assert judge(bash(line), "bypassPermissions", deny=["Bash(rm x)"]).behavior == expected
+
+
+@pytest.mark.parametrize(
+    "wrapper", ["watch {}", "su -c {} u", "script -c {} f", "ssh host {}", "parallel {}", "env -S {}", "entr -s {}"]
+)
+def test_a_text_behind_a_wrapper_is_read_as_a_line(wrapper: str) -> None:
+    for text in ("true; rm x", "true && (rm x)", "echo $(rm x)", "a=1 rm x", "if true; then rm x; fi"):
+        assert judge(bash(wrapper.format(shlex.quote(text))), deny=["Bash(rm:*)"], allow=["Bash"]).behavior == "deny", text
+    assert judge(bash(wrapper.format("'true; ls x'")), deny=["Bash(rm:*)"], allow=["Bash"]).behavior == "allow"
