@@ -114,4 +114,4 @@ def test_colours_are_for_terminals_that_want_them() -> None:
     assert Terminal(screen.descriptor, {"TERM": "xterm"}).paint("x", "bold", "red") == "\x1b[1;31mx\x1b[0m"
     assert Terminal(screen.descriptor, {"TERM": "xterm", "NO_COLOR": "1"}).paint("x", "red") == "x"
     assert Terminal(screen.descriptor, {"TERM": "dumb"}).paint("x", "red") == "x"
-    screen.close()
+    assert screen.turned_off() == ""
