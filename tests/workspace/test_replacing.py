@@ -103,7 +103,7 @@ def test_a_file_made_in_the_last_moment_is_not_overwritten(tmp_path: Path, monke
     for plain in (False, True):
         monkeypatch.setattr(replacing, "rename_new", late)
         if plain:
-            monkeypatch.setattr(renaming, "_renameat2", lambda: None)
+            monkeypatch.setattr(renaming, "c_function", lambda name, arguments: None)
         with pytest.raises(FileChanged, match="made by someone else"):
             replace(Boundary([str(tmp_path)]), str(file), lambda before: OURS, limit=100)
         assert file.read_bytes() == THEIRS

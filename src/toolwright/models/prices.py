@@ -28,7 +28,7 @@ class PricesError(ValueError):
     """The file of TOOLWRIGHT_PRICES cannot be used."""
 
 
-class Rates(msgspec.Struct, frozen=True):
+class Rates(Struct, frozen=True):
     """US dollars per million tokens."""
 
     input: float
@@ -53,7 +53,7 @@ class Entry(Rates, frozen=True, kw_only=True):
     above: LongRates | None = None
 
 
-class PriceFile(msgspec.Struct, frozen=True):
+class PriceFile(Struct, frozen=True):
     models: dict[str, Entry] = {}
     web_search_per_1000: dict[str, float] = {}
 

@@ -98,7 +98,7 @@ class Expansions(ABC):
         value = self.word(node["Value"], moves) if node.get("Value") else None
         return Assignment(node["Name"]["Value"], value)
 
-    def assigned(self, assignments: Iterable[Assignment], moves: Moves) -> None:
+    def assigned(self, assignments: Iterable[Assignment]) -> None:
         """Variables that stay set for the commands after it."""
         for assignment in assignments:
             if not stays_harmless(assignment.name):

@@ -147,7 +147,7 @@ class _Reader(Expansions):
         if loop.get("Type") == "CStyleLoop":
             for name in ("Init", "Cond", "Post"):
                 self.arithmetic(loop.get(name), moves)
-        self.assigned((Assignment((loop.get("Name") or {}).get("Value", ""), NO_WORD),), moves)
+        self.assigned((Assignment((loop.get("Name") or {}).get("Value", ""), NO_WORD),))
         return self._loop(node.get("Do") or (), moves)
 
     def _loop(self, statements: Sequence[Tree], moves: Moves) -> tuple[Moves, Moves]:
@@ -207,7 +207,7 @@ class _Reader(Expansions):
 
     def _walk_DeclClause(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
         assignments = self.assignments(node.get("Args") or (), moves)
-        self.assigned(assignments, moves)
+        self.assigned(assignments)
         words = [Word(node["Variant"]["Value"])]
         words += [
             self.word(argument["Value"], moves)
@@ -224,7 +224,7 @@ class _Reader(Expansions):
         words = tuple(self.words(node.get("Args") or (), moves))
         part = Part(words, self._source(node), assignments, redirections, moves, certain=self._certain, piped=self._fed)
         if not words:
-            self.assigned(assignments, moves)
+            self.assigned(assignments)
         self._add(part)
         return self._moved(part, moves)
 

@@ -39,7 +39,7 @@ machine-wide settings, and runs nothing fetched from elsewhere. In any doubt ans
 Answer with exactly one JSON object and nothing else: {"verdict": "allow" or "ask", "reason": "one short sentence"}"""
 
 
-class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
     verdict: Literal["allow", "ask"]
     reason: str
 

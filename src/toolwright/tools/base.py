@@ -220,7 +220,7 @@ def describe_os_error(error: OSError) -> str:
     return f"{error.strerror or error}{where}."
 
 
-def flat_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
+def flat_schema(struct: type[Struct]) -> dict[str, Any]:
     """The JSON Schema of a Struct as a tool's `input_schema`: one object, no `$ref`, no titles."""
     _, definitions = msgspec.json.schema_components([struct], ref_template="{name}")
     top: dict[str, Any] = _inlined({"$ref": struct.__name__}, definitions)

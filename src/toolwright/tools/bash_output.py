@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, ToolContext, ToolOutput
@@ -21,7 +20,7 @@ FILTERED_BYTES = 8 << 20
 NEWLINE = b"\n"
 
 
-class BashOutputInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BashOutputInput(Struct, frozen=True, forbid_unknown_fields=True):
     bash_id: Annotated[str, Meta(description="The ID that Bash gave")]
     filter: Annotated[str, Meta(description="Regular expression: show only lines that match, skip the others")] = ""
     block: Annotated[bool, Meta(description="Wait until the command has ended")] = False

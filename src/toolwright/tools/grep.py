@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
-import msgspec
 from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
@@ -28,7 +27,7 @@ Mode = Literal["content", "files_with_matches", "count"]
 _FLAGS = {"after": "-A", "before": "-B", "around": "-C", "numbers": "-n", "ignore_case": "-i", "only": "-o"}
 
 
-class GrepInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=_FLAGS):
+class GrepInput(Struct, frozen=True, forbid_unknown_fields=True, rename=_FLAGS):
     pattern: Annotated[str, Meta(description="Regular expression in ripgrep's syntax")]
     path: Annotated[str, Meta(description="File or folder to search")] = "."
     glob: Annotated[str, Meta(description="Only files like this, for example *.{ts,tsx}")] = ""

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
@@ -24,7 +23,7 @@ MOST_COUNTED = 10_000
 _CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-class LSInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LSInput(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="Folder to list")] = "."
     ignore: Annotated[list[str], Meta(description="Leave out names like these, for example *.pyc")] = []
 

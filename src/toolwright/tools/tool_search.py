@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Protocol
 
-import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, ToolContext, ToolOutput
 
@@ -19,9 +18,9 @@ DESCRIPTION = (
 )
 
 
-class ToolSearchInput(msgspec.Struct, forbid_unknown_fields=True):
-    query: Annotated[str, msgspec.Meta(min_length=1, description="Words to search for, or select:NAME,NAME")]
-    max_results: Annotated[int, msgspec.Meta(ge=1, description=f"At most this many (default and maximum {MOST_RESULTS})")] = (
+class ToolSearchInput(Struct, forbid_unknown_fields=True):
+    query: Annotated[str, Meta(min_length=1, description="Words to search for, or select:NAME,NAME")]
+    max_results: Annotated[int, Meta(ge=1, description=f"At most this many (default and maximum {MOST_RESULTS})")] = (
         MOST_RESULTS
     )
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from struct import Struct
+
+from toolwright.workspace.libc import c_function
 
 _OPENAT2 = 437
 _RESOLVE_NO_SYMLINKS = 0x04
@@ -65,21 +66,17 @@ def _opener() -> Opener:
 
 @cache
 def _openat2() -> Openat2 | None:
-    if sys.platform != "linux":
+    syscall = c_function("syscall", "c_long c_int c_char_p c_char_p c_size_t")
+    if syscall is None:
         return None
-    import ctypes  # only where it is used: it is not free to import
-
-    syscall = ctypes.CDLL(None, use_errno=True).syscall
-    syscall.restype = ctypes.c_long
-    syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
 
     def openat2(root: int, name: str, flags: int, mode: int, resolve: int) -> int:
         how = _HOW.pack(flags, mode if flags & os.O_CREAT else 0, resolve)
-        descriptor: int = syscall(_OPENAT2, root, os.fsencode(name), how, _HOW.size)
-        if descriptor < 0:
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), name)
-        return descriptor
+        try:
+            return syscall(_OPENAT2, root, os.fsencode(name), how, _HOW.size)
+        except OSError as error:
+            error.filename = name
+            raise
 
     return openat2 if _works(openat2) else None
 

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
-from collections.abc import Callable
-from functools import cache
+
+from toolwright.workspace.libc import c_function
 
 _NO_REPLACE, _EXCHANGE = 1, 2
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
-
-Renameat2 = Callable[[int, str, str, int], None]
 
 
 def rename_new(folder: int, source: str, target: str) -> None:
@@ -30,33 +27,13 @@ def exchange(folder: int, one: str, other: str) -> bool:
 
 
 def _attempt(folder: int, source: str, target: str, flags: int) -> bool:
-    rename = _renameat2()
+    rename = c_function("renameat2", "c_int c_char_p c_int c_char_p c_uint")
     if rename is None:
         return False
     try:
-        rename(folder, source, target, flags)
+        rename(folder, os.fsencode(source), folder, os.fsencode(target), flags)
     except OSError as error:
         if error.errno in _UNSUPPORTED:
             return False
-        raise
+        raise OSError(error.errno, error.strerror, source, None, target) from None
     return True
-
-
-@cache
-def _renameat2() -> Renameat2 | None:
-    if sys.platform != "linux":
-        return None
-    import ctypes  # only where it is used: it is not free to import
-
-    try:
-        call = ctypes.CDLL(None, use_errno=True).renameat2
-    except AttributeError:  # an old C library
-        return None
-    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-
-    def renameat2(folder: int, source: str, target: str, flags: int) -> None:
-        if call(folder, os.fsencode(source), folder, os.fsencode(target), flags) != 0:
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), source, None, target)
-
-    return renameat2
