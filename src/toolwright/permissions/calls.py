@@ -90,6 +90,8 @@ class Call(Struct, frozen=True):
     """The folder that relative paths of `command` start from; the session's, if None."""
     sandboxed: bool = False
     """The command runs in a sandbox that the settings trust (`autoAllowBashIfSandboxed`)."""
+    stopped_in_cage: bool = False
+    """The cage stopped an identical command earlier in this session, so a person is asked now."""
 
 
 class Place(Struct, frozen=True):
@@ -103,6 +105,10 @@ class Place(Struct, frozen=True):
     """Folders that hold the session's own settings and whom they trust, whatever they are called."""
     programs: tuple[str, ...] = ()
     """Folders of PATH among the working folders: `cat` may be anybody's `cat` if one lies there."""
+    cage: bool = False
+    """A command can run here in a cage: the kernel lets it write nothing, dial nothing and read only what it may see."""
+    readable: tuple[str, ...] = ()
+    """Files and folders outside the working folders that may be read without a question: the system's and toolchains'."""
 
     def root_of(self, path: str) -> str | None:
         """The folder of the session that holds the normal `path`, or None when it lies outside all of them."""

@@ -42,6 +42,8 @@ class Decision(Struct, frozen=True):
     reason_type: ReasonType = "other"
     blocked_path: str | None = None
     """The path that stood in the way, if one did."""
+    caged: bool = False
+    """Allowed because the command only looks: it must run in the cage."""
 
 
 def decide(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) -> Decision:
