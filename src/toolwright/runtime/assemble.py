@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from toolwright.runtime.tool_servers import ServerGround
     from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.egress.session import Egress
+    from toolwright.workspace.sandbox.cage import CageRules
 
 REPLAY_FLAG = "replay-user-messages"
 
@@ -183,6 +184,7 @@ class Assembly:
 
     async def open(self) -> None:
         """Start what has to run. By now whatever is wrong with the options has been said."""
+        self._workspace.commands.cage_by(self.cage_rules)
         self._way_out = await self._enclose()
         await self._toolbox.connect()
         if waits_for_servers(self._ground.env):
@@ -246,6 +248,13 @@ class Assembly:
             *self._planning.take(),
             *self._toolbox.take_news(),
         ]
+
+    def cage_rules(self) -> CageRules:
+        """What holds for commands that nobody was asked about."""
+        from toolwright.runtime.cage_setup import cage_rules  # only for sessions that run such commands
+
+        gate, env = self._gate, self._ground.env
+        return cage_rules(self._workspace, env, str(config_dir(env)), gate.rules, gate.bounds.place())
 
     def scene(self) -> Scene:
         """What hooks are told about the present moment."""

@@ -37,6 +37,7 @@ def call_facts(tool: Tool, judged: dict[str, Any], effects: Effects, *, preappro
         is_mcp=tool.name.startswith("mcp__"),
         preapproved=tool.name in preapproved,
         sandboxed=effects.sandboxed,
+        stopped_in_cage=effects.stopped_in_cage,
         must_ask=effects.must_ask,
         no_longer_approved=effects.no_longer_approved,
     )

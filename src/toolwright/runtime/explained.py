@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from toolwright.permissions import Call, Explanation, Place, RuleSet, explain, parse_rule, read_command
+from toolwright.runtime.cage_setup import readable_places
 from toolwright.runtime.call_facts import call_facts, judged_input
 from toolwright.runtime.ground import Ground, ground_of, settings_rules
 from toolwright.runtime.machine_files import MACHINE_FILES
@@ -23,6 +24,7 @@ from toolwright.tools.base import Effects, InvalidInput, Tool
 from toolwright.tools.registry import builtin_tools, canonical_name, tools_with_a_person
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import Workspace
+from toolwright.workspace.sandbox.cage_choice import cage_mechanism
 
 
 class Question(Struct, frozen=True):
@@ -54,7 +56,17 @@ def answer(question: Question) -> Answer:
     workspace = Workspace(cwd, add_dirs=_further_folders(ground), env={}, state_dir=str(config_dir(os.environ)))
     own = own_folders(ground.where.config if ground else (str(config_dir(os.environ)),))
     programs = programs_within((workspace.home, *workspace.roots), os.environ.get("PATH", ""))
-    place = Place(workspace.home, workspace.roots, os.environ.get("HOME"), MACHINE_FILES, own, programs)
+    home = os.environ.get("HOME")
+    place = Place(
+        workspace.home,
+        workspace.roots,
+        home,
+        MACHINE_FILES,
+        own,
+        programs,
+        cage=cage_mechanism() is not None,
+        readable=readable_places(os.environ, home),
+    )
     mode = question.mode or _settings_mode(ground)
     call, refusal = _facts(canonical_name(question.tool), question.input, workspace)
     notes = tuple(_notes(ground, call)) if ground else ()

@@ -52,6 +52,8 @@ class Verdict(Struct, frozen=True):
     reason_type: str = ""
     reason: str = ""
     """Why it had to be decided at all, in the policy's words."""
+    caged: bool = False
+    """It may run because it only looks, so its command runs in the cage."""
 
 
 class Bounds(Protocol):
@@ -110,6 +112,8 @@ class Gate:
             return decision
         if hook.decision == "ask":
             return asked_by_hook(decision, hook, self.mode)
+        if hook.decision == "allow" and decision.caged and self.mode != "plan":
+            return replace(decision, caged=False)
         if hook.decision == "allow" and decision.behavior == "ask" and not must_reach_a_person(call, decision):
             return replace(decision, behavior="allow", reason=hook.reason or "A hook allowed it.", reason_type="hook")
         return decision
@@ -132,7 +136,7 @@ class Gate:
         call = await understood(call)
         decision = self.judge(call, hook)
         if decision.behavior == "allow":
-            return Verdict(True, call.input, source=decision.reason_type)
+            return Verdict(True, call.input, source=decision.reason_type, caged=decision.caged)
         if decision.behavior == "deny":
             return Verdict(False, call.input, decision.reason, reason_type=decision.reason_type, reason=decision.reason)
         return await self._answered(Question(tool, call, decision, tool_use_id, self._offers(call, decision)))

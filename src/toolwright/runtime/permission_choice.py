@@ -95,11 +95,20 @@ def judge_of(ground: Ground, session: LocalSession, ledger: Ledger, *, session_i
 
 
 def place_of(ground: Ground, workspace: Workspace) -> Place:
-    from toolwright.runtime.machine_files import MACHINE_FILES  # for calls that are judged
+    from toolwright.runtime.cage_setup import readable_places  # for calls that are judged
+    from toolwright.runtime.machine_files import MACHINE_FILES
+    from toolwright.workspace.sandbox.cage_choice import cage_mechanism
 
-    programs = programs_within((workspace.home, *workspace.roots), ground.env.get("PATH", ""))
+    home = ground.env.get("HOME")
     return Place(
-        workspace.home, workspace.roots, ground.env.get("HOME"), MACHINE_FILES, own_folders(ground.where.config), programs
+        workspace.home,
+        workspace.roots,
+        home,
+        MACHINE_FILES,
+        own_folders(ground.where.config),
+        programs_within((workspace.home, *workspace.roots), ground.env.get("PATH", "")),
+        cage=cage_mechanism() is not None,
+        readable=readable_places(ground.env, home),
     )
 
 

@@ -68,6 +68,8 @@ class Prepared(Struct, frozen=True):
     given: dict[str, Any]
     """The input as the model gave it."""
     contexts: tuple[str, ...] = ()
+    caged: bool = False
+    """Nobody was asked: its command runs in the cage."""
 
 
 Deliver = Callable[[ToolCall, Outcome], Awaitable[None]]
@@ -167,7 +169,7 @@ class ToolRunner(Struct):
                 return denied(replace(verdict, allowed=False, message=forbidden), contexts)
         if (halt := stop_reason(hook)) is not None:
             return Outcome(ToolOutput(halt, f"Error: {halt}", is_error=True), halt=halt)
-        return Prepared(tool, parsed, verdict.input, call.input, contexts)
+        return Prepared(tool, parsed, verdict.input, call.input, contexts, verdict.caged)
 
     async def _after_denial(self, tool: Tool, call: ToolCall, verdict: Verdict) -> tuple[str, ...]:
         """Tell hooks of a denial that was neither theirs nor a person's."""
@@ -186,7 +188,7 @@ class ToolRunner(Struct):
         context = ToolContext(self.workspace, tool_use_id=tool_use_id, session_id=self.session_id, hidden=hidden)
         context.earlier_result = self.earlier_result
         context.longest_served = self.longest_served
-        context.standing, context.given = self.standing, prepared.given
+        context.standing, context.given, context.caged = self.standing, prepared.given, prepared.caged
         try:
             return await prepared.tool.run(prepared.parsed, context)
         except Exception as error:  # noqa: BLE001 — the tool boundary: whatever a tool raises is a result

@@ -42,6 +42,8 @@ class Effects(Struct, frozen=True):
     """The folder that relative paths of `command` start from."""
     sandboxed: bool = False
     """Whether `command` runs in a sandbox that needs no permission."""
+    stopped_in_cage: bool = False
+    """Whether the very same command was stopped by the cage before."""
     must_ask: bool = False
     """Whether a person has to see this call, whatever the rules say."""
     no_longer_approved: str = ""
@@ -92,6 +94,8 @@ class ToolContext(Struct):
     """The session's list of tasks and its permission mode."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """The input as the model gave it, before hooks and people changed it."""
+    caged: bool = False
+    """Whether nobody was asked about this call: a command then runs in the cage."""
 
 
 class Tool(Protocol):

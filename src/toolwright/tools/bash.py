@@ -68,6 +68,7 @@ class Bash(BuiltinTool):
             command=parsed.command,
             cwd=workspace.touched_paths(parsed.cwd)[0],
             sandboxed=enclosed and enclosure is not None and enclosure.terms.auto_allow,
+            stopped_in_cage=workspace.commands.was_stopped(parsed.command),
             must_ask=parsed.dangerouslyDisableSandbox and not enclosed and workspace.commands.encloses(parsed.command),
         )
 
@@ -81,17 +82,22 @@ class Bash(BuiltinTool):
         milliseconds = min(parsed.timeout, LONGEST_TIMEOUT_MS)
         if milliseconds < parsed.timeout:
             notices.append(f"timeout lowered to the longest allowed, {LONGEST_TIMEOUT_MS} ms")
-        result = await _run(parsed, workspace, milliseconds / 1000)
+        result = await _run(parsed, context, milliseconds / 1000)
         if parsed.cwd == ".":
             notices += _carry(result, workspace)
         notices += result.notices
         return _output(parsed, result, notices, milliseconds)
 
 
-async def _run(parsed: BashInput, workspace: Workspace, timeout: float) -> CommandResult:
+async def _run(parsed: BashInput, context: ToolContext, timeout: float) -> CommandResult:
     with _in_words(parsed):
-        unsandboxed = not _is_enclosed(parsed, workspace)
-        return await workspace.commands.run(parsed.command, cwd=parsed.cwd, timeout=timeout, unsandboxed=unsandboxed)
+        return await context.workspace.commands.run(
+            parsed.command,
+            cwd=parsed.cwd,
+            timeout=timeout,
+            unsandboxed=not _is_enclosed(parsed, context.workspace),
+            caged=context.caged,
+        )
 
 
 async def _start(parsed: BashInput, context: ToolContext, notices: list[str]) -> ToolOutput:
@@ -102,6 +108,7 @@ async def _start(parsed: BashInput, context: ToolContext, notices: list[str]) ->
             description=parsed.description,
             call=context.tool_use_id,
             unsandboxed=not _is_enclosed(parsed, context.workspace),
+            caged=context.caged,
         )
     lines = [
         f"Command running in background with ID: {shell.id}. Its output goes to {shell.log.path}.",

@@ -23,7 +23,8 @@ if TYPE_CHECKING:  # loaded only for sessions that need them
     from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.children import Account
     from toolwright.workspace.exchanges import Exchange
-    from toolwright.workspace.sandbox.enclosure import Enclosure
+    from toolwright.workspace.sandbox.cage import Cage, CagedCommand, CageRules
+    from toolwright.workspace.sandbox.enclosure import Enclosed, Enclosure
     from toolwright.workspace.sandbox.launch import Mechanism, PrivateFolder, WayOut
     from toolwright.workspace.sandbox.policy import SandboxRules
     from toolwright.workspace.sandbox.terms import Terms
@@ -39,6 +40,8 @@ class Commands:
 
     __slots__ = (
         "_account",
+        "_cage",
+        "_cage_rules",
         "_calls",
         "_env",
         "_foreign",
@@ -74,6 +77,8 @@ class Commands:
         self._note: str | None = None
         self._calls = 0
         self._shells: BackgroundShells | None = None
+        self._cage_rules: Callable[[], CageRules] | None = None
+        self._cage: Cage | None = None
 
     # the sandbox
 
@@ -92,6 +97,28 @@ class Commands:
         private, said = self._private_folder, Terms() if terms is None else terms
         self.enclosure = Enclosure(mechanism, rules, private=private, way_out=way_out, terms=said)
 
+    # the cage
+
+    def cage_by(self, rules: Callable[[], CageRules]) -> None:
+        """Hold commands that nobody was asked about to `rules`, which is asked for at each of them."""
+        self._cage_rules = rules
+
+    def was_stopped(self, command: str) -> bool:
+        """Whether the cage kept this very command from what it wanted."""
+        return self._cage is not None and command in self._cage.stopped
+
+    def _made_cage(self) -> Cage:
+        if self._cage is None:
+            from toolwright.workspace.sandbox.cage import Cage, make_mechanism  # not before a command needs it
+            from toolwright.workspace.sandbox.cage_choice import cage_mechanism
+            from toolwright.workspace.sandbox.errors import SandboxUnavailable
+
+            name = cage_mechanism()
+            if name is None or self._cage_rules is None:
+                raise SandboxUnavailable("The command was not started: nobody was asked about it, and no cage works here.")
+            self._cage = Cage(make_mechanism(name), self._cage_rules, private=self._private_folder)
+        return self._cage
+
     def encloses(self, command: str, *, disabled: bool = False) -> bool:
         """Whether `command` would run in a sandbox; `disabled` is the call's own wish that it should not."""
         return self.enclosure is not None and self.enclosure.terms.encloses(command, disabled=disabled)
@@ -106,25 +133,34 @@ class Commands:
         timeout: float = 120.0,
         output_limit: int = OUTPUT_LIMIT,
         unsandboxed: bool = False,
+        caged: bool = False,
     ) -> CommandResult:
-        """Run `command` in bash, in the current folder or in `cwd`, which must be inside the boundary."""
+        """Run `command` in bash, in the current folder or in `cwd`, which must be inside the boundary; `caged` if nobody was
+        asked about it."""
         from toolwright.workspace.shells import run_to_end
 
         collector = OutputCollector(lambda: self._workspace.open_private("output"), limit=output_limit)
-        with self._surroundings(cwd, enclosed=not unsandboxed) as surroundings:
+        with self._surroundings(cwd, enclosed=not unsandboxed, caged=caged) as surroundings:
             try:
                 return await run_to_end(command, surroundings, collector=collector, timeout=timeout)
             finally:
                 collector.close()
 
     async def start(
-        self, command: str, *, cwd: str | None = None, description: str = "", call: str = "", unsandboxed: bool = False
+        self,
+        command: str,
+        *,
+        cwd: str | None = None,
+        description: str = "",
+        call: str = "",
+        unsandboxed: bool = False,
+        caged: bool = False,
     ) -> BackgroundShell:
         """Start `command` as `run` does, but do not wait for it. It ends with the session at the latest.
 
         `call` is the id of the tool call that wants it.
         """
-        with self._surroundings(cwd, enclosed=not unsandboxed) as surroundings:
+        with self._surroundings(cwd, enclosed=not unsandboxed, caged=caged) as surroundings:
             shell = await self._shells_to_be().start(command, surroundings, description=description, call=call)
             if self._groups is not None and surroundings.bounds is not None:
                 self._groups.keep_while(surroundings.bounds.group, lambda: shell.running)
@@ -158,19 +194,25 @@ class Commands:
             return await exchanges.exchange(asked, stdin=stdin, on_output=on_output)
 
     @contextmanager
-    def _surroundings(self, cwd: str | None, *, enclosed: bool = False) -> Iterator[Surroundings]:
+    def _surroundings(self, cwd: str | None, *, enclosed: bool = False, caged: bool = False) -> Iterator[Surroundings]:
         """What every command gets: the one place that decides it."""
         from toolwright.workspace.shells import Surroundings  # starts programs: not before one is wanted
 
         directory, path = self._workspace.open_directory(cwd)
         try:
-            environment = self.environment(PWD=path)
-            account, sandbox = self._child_account(), self.enclosure if enclosed else None
-            inside = None if sandbox is None else sandbox.for_command(path, self._shown())
+            environment, mark = self.environment(PWD=path), self._next_mark()
+            inside = self._inside(path, mark, enclosed=enclosed, caged=caged)
             with self._bounds() as bounds:
-                yield Surroundings(directory, environment, self._next_mark(), account=account, bounds=bounds, enclosed=inside)
+                yield Surroundings(directory, environment, mark, account=self._child_account(), bounds=bounds, enclosed=inside)
         finally:
             os.close(directory)
+
+    def _inside(self, path: str, mark: Mark, *, enclosed: bool, caged: bool) -> Enclosed | CagedCommand | None:
+        """Where a command runs: in the cage if nobody was asked about it, else in the sandbox if there is one."""
+        if caged:
+            return self._made_cage().for_command(path, mark, self._shown())
+        sandbox = self.enclosure if enclosed else None
+        return None if sandbox is None else sandbox.for_command(path, self._shown())
 
     def _shown(self) -> tuple[str, ...]:
         """What was kept for the model can be read by its commands as well."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from stat import S_ISDIR
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ _RULE_PATH_BENEATH = 1
 _VERSION = 1
 _NO_NEW_PRIVILEGES = 38
 _EXECUTE, _READ_FILE, _READ_DIRECTORY = 1 << 0, 1 << 2, 1 << 3
+_OF_A_FILE = 0b1100000000000111  # execute, write, read, truncate, device ioctl: all that a file knows
 _HANDLED = (1 << 13) - 1  # every right of the first version: reading, executing and all ways of writing
 
 
@@ -29,12 +30,20 @@ def confined(work: Callable[[], T], *, readable: Sequence[int], executable: Sequ
     with all that is below."""
     if not is_available():
         return work()
+    return in_restricted_thread(lambda: _restrict_thread(readable, executable), work)
+
+
+def in_restricted_thread(restrict: Callable[[], None], work: Callable[[], T]) -> T:
+    """Do `work` in a thread that lives only for it, after `restrict` has bound that thread; wait for it.
+
+    Whatever else runs there meanwhile, a finalizer for instance, is bound as well.
+    """
     outcome: list[T] = []
     failure: list[BaseException] = []
 
     def run() -> None:
         try:
-            _restrict_thread(readable, executable)
+            restrict()
             outcome.append(work())
         except BaseException as error:  # noqa: BLE001 — handed to the caller's thread and raised there
             failure.append(error)
@@ -67,42 +76,67 @@ def version() -> int:
     if sys.platform != "linux":
         return 0
     try:
-        return _call(_CREATE_RULESET, None, 0, _VERSION)
+        return call(_CREATE_RULESET, None, 0, _VERSION)
     except OSError:
         return 0
 
 
 def _restrict_thread(readable: Sequence[int], executable: Sequence[int]) -> None:
+    grants = [(descriptor, _READ_FILE | _READ_DIRECTORY) for descriptor in readable]
+    grants += [(descriptor, _READ_FILE | _READ_DIRECTORY | _EXECUTE) for descriptor in executable]
+    restrict_to(grants, handled=(_HANDLED,))
+
+
+def restrict_to(grants: Iterable[tuple[int, int]], *, handled: Sequence[int]) -> None:
+    """Bind this thread, for good: of the rights `handled` (for files, ports and scopes, as far as this kernel knows them) it
+    keeps those that `grants` give to an open file, or to a folder and all below it."""
     import ctypes
 
-    handled = ctypes.c_uint64(_HANDLED)
-    ruleset = _call(_CREATE_RULESET, ctypes.byref(handled), ctypes.sizeof(handled), 0)
+    attributes = (ctypes.c_uint64 * len(handled))(*handled)
+    ruleset = call(_CREATE_RULESET, ctypes.byref(attributes), ctypes.sizeof(attributes), 0)
     try:
-        for descriptor in readable:
-            _allow(ruleset, descriptor, _READ_FILE | _READ_DIRECTORY)
-        for descriptor in executable:
-            _allow(ruleset, descriptor, _READ_FILE | _READ_DIRECTORY | _EXECUTE)
-        ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        _call(_RESTRICT_SELF, ruleset, 0)
+        for descriptor, rights in grants:
+            _allow(ruleset, descriptor, rights)
+        control(_NO_NEW_PRIVILEGES, 1)
+        call(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
 
 
-def _allow(ruleset: int, descriptor: int, rights: int) -> None:
-    if not S_ISDIR(os.fstat(descriptor).st_mode):
-        rights &= ~_READ_DIRECTORY
-    rule = rights.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)  # a packed landlock_path_beneath_attr
-    _call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
-
-
-def _call(number: int, *arguments: Any) -> int:
+def control(option: int, *arguments: Any) -> None:
+    """prctl. Raises OSError."""
     import ctypes
 
-    syscall = ctypes.CDLL(None, use_errno=True).syscall
-    syscall.restype = ctypes.c_long
+    padded = [*arguments, 0, 0, 0, 0][:4]
+    converted = [ctypes.c_ulong(each) if isinstance(each, int) else each for each in padded]
+    if _library().prctl(option, *converted) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"prctl {option}: {os.strerror(code)}")
+
+
+def _allow(ruleset: int, descriptor: int, rights: int) -> None:
+    if not S_ISDIR(os.fstat(descriptor).st_mode):
+        rights &= _OF_A_FILE
+    rule = rights.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)  # a packed landlock_path_beneath_attr
+    call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
+
+
+def call(number: int, *arguments: Any) -> int:
+    """A system call by its number. Raises OSError."""
+    import ctypes
+
     converted = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
-    result = syscall(ctypes.c_long(number), *converted)
+    result = _library().syscall(ctypes.c_long(number), *converted)
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return int(result)
+
+
+@cache
+def _library() -> Any:
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    library.syscall.restype = ctypes.c_long
+    return library

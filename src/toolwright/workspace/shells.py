@@ -20,10 +20,11 @@ from toolwright.workspace.captured import Captured, OutputCollector
 from toolwright.workspace.children import Account, ChildProcess, Launched, adopt, launch
 from toolwright.workspace.errors import CommandNotStarted, ProgramMissing
 from toolwright.workspace.limits import in_thread, inline
-from toolwright.workspace.trees import Mark, end_tree
+from toolwright.workspace.trees import Mark, end_left, end_tree
 
 if TYPE_CHECKING:  # loaded by who makes them
     from toolwright.workspace.bounds import Bounds
+    from toolwright.workspace.sandbox.cage import CagedCommand
     from toolwright.workspace.sandbox.enclosure import Enclosed
 
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
@@ -53,8 +54,8 @@ class Surroundings(Struct, frozen=True):
     account: Account | None = None
     bounds: Bounds | None = None
     """What limits it."""
-    enclosed: Enclosed | None = None
-    """The sandbox it runs in."""
+    enclosed: Enclosed | CagedCommand | None = None
+    """The sandbox or the cage it runs in."""
 
     async def launch(self, command: str, *, report: int | None = None) -> Launched:
         """Start `command`; if there is a descriptor `report`, bash writes the folder it ends in there."""
@@ -67,12 +68,20 @@ class Surroundings(Struct, frozen=True):
                 lambda: launch(argv, directory=self.directory, environment=self.environment, account=self.account, keep=keep)
             )
 
-    async def _launch_enclosed(self, enclosed: Enclosed, argv: tuple[str, ...], keep: tuple[int, ...]) -> Launched:
+    async def _launch_enclosed(
+        self, enclosed: Enclosed | CagedCommand, argv: tuple[str, ...], keep: tuple[int, ...]
+    ) -> Launched:
         inside = await enclosed.enter(argv, self.environment)
         descriptors = (*keep, *inside.keep)
         return await inline(
-            lambda: launch(
-                inside.argv, directory=self.directory, environment=inside.environment, account=self.account, keep=descriptors
+            lambda: inside.start(
+                lambda: launch(
+                    inside.argv,
+                    directory=self.directory,
+                    environment=inside.environment,
+                    account=self.account,
+                    keep=descriptors,
+                )
             )
         )
 
@@ -80,6 +89,11 @@ class Surroundings(Struct, frozen=True):
     def is_over(self) -> bool:
         """Whether `leave` has nothing to wait for."""
         return self.enclosed is None or self.enclosed.is_over()
+
+    @property
+    def leaves_nothing(self) -> bool:
+        """Whether what the command started ends with it."""
+        return self.enclosed is not None and self.enclosed.leaves_nothing
 
     def leave(self) -> None:
         """The command has ended; what its sandbox needed on the host goes. May be called more than once, and may block."""
@@ -104,7 +118,10 @@ class Surroundings(Struct, frozen=True):
     def _script(self, report: int | None) -> str:
         reporting = "" if report is None else _REPORTING.format(report=report)
         bounding = "" if self.bounds is None else self.bounds.words
-        return MARKED.format(mark=self.mark.value) + bounding + reporting + COMMAND
+        marking = MARKED.format(mark=self.mark.value)
+        if self.enclosed is not None:
+            marking = self.enclosed.first_words(marking)
+        return marking + bounding + reporting + COMMAND
 
     async def end_all(self, leader: int, *, on_tick: Callable[[], None] = lambda: None) -> int:
         """End the command with all that came of it. Returns how many processes there were."""
@@ -160,6 +177,9 @@ async def _follow(
         if not child.exited:
             with anyio.CancelScope(shield=True):
                 ended = await surroundings.end_all(child.pid, on_tick=lambda: _take(child, collector))
+        elif surroundings.leaves_nothing:
+            with anyio.CancelScope(shield=True):
+                await end_left(surroundings.mark, child.pid)
         child.close()
     code = child.returncode
     output, code = collector.finish(), 128 - code if code < 0 else code

@@ -82,6 +82,18 @@ async def end_tree(
     return len(ended)
 
 
+async def end_left(mark: Mark, leader: int) -> int:
+    """Kill what a command left behind that must leave nothing. Returns how many there were."""
+    ended: set[int] = set()
+    for _ in range(_KILL_ROUNDS):
+        alive = await in_thread(lambda: find_left(mark, leader))
+        if not alive:
+            break
+        ended |= alive
+        _send(alive, signal.SIGKILL)
+    return len(ended)
+
+
 def kill_session(session: int) -> bool:
     """Kill what carries the mark of a session whose runtime is no more; say whether nothing is left. Does not wait."""
     if session < FIRST_SESSION:
@@ -105,9 +117,29 @@ def find_tree(mark: Mark, leader: int = 0) -> set[int]:
     return {p.pid for p in processes if p.pid in found and not _is_gone(p, leader)}
 
 
-def _all_processes() -> list[_Process]:
-    names = (name for name in os.listdir("/proc") if name.isdigit())
-    return [process for name in names if (process := _describe(int(name))) is not None]
+def find_left(mark: Mark, leader: int) -> set[int]:
+    """The living processes of a mark that were started after `leader`, which has ended: a look at few processes."""
+    if not os.path.isdir("/proc/self"):
+        return _group_alone(leader)
+    found = {p.pid for p in _all_processes(after=leader) if p.state not in "ZX" and _has_mark(p.pid, mark)}
+    return found - {leader, os.getpid()}
+
+
+def _all_processes(after: int = 0) -> list[_Process]:
+    """All there are, or those with a higher number than `after`, unless numbers have begun anew since."""
+    if after and _last_number() < after:
+        after = 0
+    numbers = (int(name) for name in os.listdir("/proc") if name.isdigit())
+    return [process for number in numbers if number > after and (process := _describe(number)) is not None]
+
+
+def _last_number() -> int:
+    """The number of the process that was started last."""
+    try:
+        with open("/proc/loadavg", "rb") as file:
+            return int(file.read().split()[-1])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _describe(pid: int) -> _Process | None:

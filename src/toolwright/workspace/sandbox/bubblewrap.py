@@ -22,7 +22,7 @@ from toolwright.workspace.sandbox.policy import SandboxPolicy, is_within, is_wit
 from toolwright.workspace.sandbox.stubs import standing
 
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap", "/run/current-system/sw/bin/bwrap")
-_ALONE = (
+ALONE = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns"),
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
@@ -73,8 +73,8 @@ class Bubblewrap(Struct, frozen=True):
             names = [path for path in policy.absent if _innermost(path, policy.writable) == root]
             if names:
                 stack.enter_context(standing(root, names, register=self.register))
-        ended = _End(stack)
-        options = _descriptor(arguments(policy, inside.directory, private=private), stack)
+        ended = SandboxEnd(stack)
+        options = options_descriptor(arguments(policy, inside.directory, private=private), stack)
         filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=True)
         stack.callback(os.close, filter_)
         network = () if policy.network == "open" else ("--unshare-net",)
@@ -84,7 +84,7 @@ class Bubblewrap(Struct, frozen=True):
         return Launch((*argv, "--", *inside.argv), environment, keep, is_keeper=True, is_over=ended.is_over)
 
 
-class _End:
+class SandboxEnd:
     """Knows when the last process of a sandbox is gone: bubblewrap itself ends a moment earlier."""
 
     def __init__(self, stack: ExitStack) -> None:
@@ -147,10 +147,10 @@ def _innermost(path: str, folders: Sequence[str]) -> str | None:
 def arguments(policy: SandboxPolicy, directory: str, *, private: PrivateFolder) -> list[str]:
     """The options for bubblewrap. Its own /dev, a dozen mounts, comes early: every bind looks through all before it."""
     machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/", "--dev", "/dev"]
-    return [*_ALONE, *machine, *_processes(policy.weaker), *_covers(policy, private), "--chdir", directory]
+    return [*ALONE, *machine, *processes(policy.weaker), *_covers(policy, private), "--chdir", directory]
 
 
-def _processes(weaker: bool) -> list[str]:
+def processes(weaker: bool) -> list[str]:
     """A /proc that shows the sandbox's own processes and no switch of the kernel."""
     if weaker:  # some containers allow no fresh one
         return ["--ro-bind", "/proc", "/proc"]
@@ -236,7 +236,7 @@ def _environment(inside: Inside, policy: SandboxPolicy) -> dict[str, str]:
     return environment
 
 
-def _descriptor(options: Sequence[str], stack: ExitStack) -> int:
+def options_descriptor(options: Sequence[str], stack: ExitStack) -> int:
     descriptor = os.memfd_create("toolwright-sandbox", os.MFD_CLOEXEC)
     stack.callback(os.close, descriptor)
     data = os.fsencode("".join(f"{option}\0" for option in options))

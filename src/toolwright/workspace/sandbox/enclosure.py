@@ -89,6 +89,7 @@ class Enclosure:
 class Enclosed:
     """The sandbox of one command, from just before it starts until it has ended."""
 
+    leaves_nothing = False
     __slots__ = ("_directory", "_enclosure", "_refused", "_shown", "_stack", "has_keeper", "is_over")
 
     def __init__(self, enclosure: Enclosure, directory: str, shown: Sequence[str]) -> None:
@@ -101,6 +102,10 @@ class Enclosed:
         """Whether the process that was started only keeps the sandbox (`Launch.is_keeper`)."""
         self.is_over: Callable[[], bool] = lambda: True
         """Whether `leave` has nothing to wait for."""
+
+    def first_words(self, marking: str) -> str:
+        """What bash runs first: the words by which it marks itself."""
+        return marking
 
     async def enter(self, argv: Sequence[str], environment: Mapping[str, str]) -> Launch:
         """What to start. Raises `SandboxRefused` or `SandboxUnavailable`; then nothing may be started."""

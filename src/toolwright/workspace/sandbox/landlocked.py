@@ -24,9 +24,9 @@ from toolwright.workspace.sandbox.policy import SandboxPolicy, is_within, is_wit
 LEAST_VERSION = 3
 """The first version that keeps files outside from being truncated."""
 SIGNALS_VERSION, NETWORK_VERSION, DEVICES_VERSION = 6, 4, 5
-_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
-_WRITE_FILE = 1 << 1 | 1 << 14
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
+WRITE_FILE = 1 << 1 | 1 << 14
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _NOT_READ = ("/tmp", "/var/tmp", "/dev", "/run", "/var/run")
 _SEEN_OF_RUN = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
 _EVERY_PORT, _EVERY_SCOPE = 0b11, 0b11
@@ -98,14 +98,14 @@ def grants(policy: SandboxPolicy, temporary: str) -> Iterator[tuple[str, int]]:
     everything = (1 << 16) - 1
     unreadable = (*policy.unreadable, *_NOT_READ)
     for path in cover("/", unreadable):
-        yield path, _READ
+        yield path, READ
     for path in (*policy.shown, *_SEEN_OF_RUN, *policy.unix_sockets):
-        yield from ((each, _READ) for each in cover(path, policy.unreadable))
-    for path in _DEVICES:
-        yield path, _READ | _WRITE_FILE
+        yield from ((each, READ) for each in cover(path, policy.unreadable))
+    for path in DEVICES:
+        yield path, READ | WRITE_FILE
     kept = (*policy.unreadable, *(policy.frozen if policy.weaker else (*policy.read_only, *policy.absent)))
     for root in policy.writable:
-        yield from ((path, _READ) for path in cover(root, policy.unreadable))
+        yield from ((path, READ) for path in cover(root, policy.unreadable))
         yield from ((path, everything) for path in cover(root, kept) if path not in policy.protected)
     yield temporary, everything
 

@@ -11,10 +11,18 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from toolwright.workspace.children import Launched
 from toolwright.workspace.leftovers import Owner
 from toolwright.workspace.sandbox.policy import SandboxPolicy
 
 _FOREIGN = "toolwright"
+
+
+Starter = Callable[[Callable[[], Launched]], Launched]
+
+
+def at_once(work: Callable[[], Launched]) -> Launched:
+    return work()
 
 
 class Launch(Struct, frozen=True):
@@ -28,6 +36,8 @@ class Launch(Struct, frozen=True):
     """Whether what is started is not the command but a process that keeps its sandbox, with whose end all is over."""
     is_over: Callable[[], bool] = lambda: True
     """Whether all is over by now: else who leaves has to wait for it."""
+    start: Starter = at_once
+    """Does the work of starting it, where and as it has to be done."""
 
 
 class Inside(Struct, frozen=True):

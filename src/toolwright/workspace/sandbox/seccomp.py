@@ -17,12 +17,19 @@ from msgspec import Struct
 _LOAD, _EQUAL, _ANY_SET_IN, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
-_EPERM, _ENOSYS = 1, 38
+_EPERM, _ENOTTY, _ENOSYS = 1, 25, 38
 _X32 = 0x40000000
 _NEW_NAMESPACES = 0x7E020000
 _TERMINAL_TRICKS = (0x5412, 0x541C, 0x5423)  # TIOCSTI, TIOCLINUX, TIOCSETD
+_HARMLESS_IOCTLS = (
+    *(0x5401, 0x802C542A, 0x5413, 0x540F, 0x5429),  # TCGETS, TCGETS2, TIOCGWINSZ, TIOCGPGRP, TIOCGSID
+    *(0x541B, 0x5421, 0x5450, 0x5451),  # FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
+    *(0x80086601, 0x801C581F, 0xC020660B),  # FS_IOC_GETFLAGS, FS_IOC_FSGETXATTR, FS_IOC_FIEMAP
+)
+"""What a program that only looks asks of a descriptor. Others change files through one that is open for reading (chattr)."""
 _UNIX, _INET, _INET6 = 1, 2, 10
 _DATAGRAM = 2
+_LOCKS = 10
 
 
 class Machine(Struct, frozen=True):
@@ -40,6 +47,16 @@ class Machine(Struct, frozen=True):
     """Calls that may make a file, and which argument holds their flags; the mode comes after that."""
     owners: tuple[int, ...]
     """Calls that set owners and extended attributes."""
+    chmods: tuple[int, ...]
+    """Calls that only set a file's mode."""
+    times: tuple[int, ...]
+    """Calls that set a file's times."""
+    of_others: tuple[int, ...]
+    """Calls that reach what other processes share (IPC of System V and POSIX), or set priorities."""
+    by_process: tuple[int, ...]
+    """Calls about a process named by their first argument, where zero is the caller."""
+    setrlimit: int
+    prlimit: int
     has_x32: bool = False
 
 
@@ -71,6 +88,15 @@ MACHINES = {
         modes=((90, 1), (91, 1), (268, 2), (452, 2), (85, 1), (133, 1), (259, 2)),  # chmod and its kin, creat, mknod, mknodat
         creating=((2, 1), (257, 2)),  # open, openat
         owners=(92, 93, 94, 260, 188, 189, 190, 197, 198, 199, 463, 466),  # chown, f…, l…, f…at, setxattr …, removexattr …
+        chmods=(90, 91, 268, 452),
+        times=(132, 235, 261, 280),  # utime, utimes, futimesat, utimensat
+        of_others=(
+            29, 30, 31, 67, 64, 65, 66, 220, 68, 69, 70, 71,  # shm…, sem…, msg…
+            240, 241, 242, 243, 244, 245,  # mq_…
+            141, 251,  # setpriority, ioprio_set
+        ),
+        by_process=(142, 144, 203, 314),  # sched_setparam, …scheduler, …affinity, …attr
+        setrlimit=160, prlimit=302,
     ),
     "aarch64": Machine(
         0xC00000B7,
@@ -90,6 +116,15 @@ MACHINES = {
         modes=((52, 1), (53, 2), (452, 2), (33, 2)),
         creating=((56, 2),),
         owners=(55, 54, 5, 6, 7, 14, 15, 16, 463, 466),
+        chmods=(52, 53, 452),
+        times=(88,),
+        of_others=(
+            194, 196, 195, 197, 190, 193, 191, 192, 186, 189, 188, 187,
+            180, 181, 182, 183, 184, 185,
+            140, 30,
+        ),
+        by_process=(118, 119, 122, 274),
+        setrlimit=164, prlimit=261,
     ),
 }
 # fmt: on
@@ -109,14 +144,7 @@ def program(machine: Machine, *, unix: bool, inet: bool, owners: bool = True) ->
     extended attributes may be set. A set-id file never may be: another user who runs it would act as ours."""
     families = [*([_UNIX] if unix else []), *([_INET, _INET6] if inet else [])]
     parts = [
-        _load(_ARCHITECTURE),
-        _jump(_EQUAL, machine.audit, 1, 0),
-        _back(_KILL),  # another architecture's numbers mean other calls
-        _load(_NUMBER),
-        *([_jump(_ANY_SET_IN, _X32, 0, 1), _back(_ERRNO | _ENOSYS)] if machine.has_x32 else []),
-        *_refuse(machine.forbidden),
-        # Their flags lie in memory, where a filter cannot look; libraries then use clone and openat.
-        *_refuse([_CLONE3, _OPENAT2], _ENOSYS),
+        *_start(machine),
         *([] if owners else _refuse(machine.owners)),
         *(part for call, index in machine.modes for part in _for_call(call, _no_set_id(index))),
         *(part for call, index in machine.creating for part in _for_call(call, _no_set_id_file(index))),
@@ -129,10 +157,57 @@ def program(machine: Machine, *, unix: bool, inet: bool, owners: bool = True) ->
     return b"".join(parts)
 
 
+def _start(machine: Machine) -> list[bytes]:
+    """The head of every filter: only this architecture's calls, and none of those that are forbidden to all."""
+    return [
+        _load(_ARCHITECTURE),
+        _jump(_EQUAL, machine.audit, 1, 0),
+        _back(_KILL),  # another architecture's numbers mean other calls
+        _load(_NUMBER),
+        *([_jump(_ANY_SET_IN, _X32, 0, 1), _back(_ERRNO | _ENOSYS)] if machine.has_x32 else []),
+        *_refuse(machine.forbidden),
+        # Their flags lie in memory, where a filter cannot look; libraries then use clone and openat.
+        *_refuse([_CLONE3, _OPENAT2], _ENOSYS),
+    ]
+
+
+def cage_program(machine: Machine, *, marks_itself: bool = False) -> bytes:
+    """The filter of the cage, over all that the sandbox refuses: no socket, no change of a file's mode, owner, attributes or
+    times, nothing that other processes share. Unless bash `marks_itself`, nobody can change the limit by which its processes
+    are found (`trees`)."""
+    mark = [] if marks_itself else [_LOCKS]
+    parts = [
+        *_start(machine),
+        *_refuse((*machine.owners, *machine.times, *machine.of_others, *machine.chmods, machine.socket)),
+        *_for_call(machine.setrlimit, [_argument(0), *_refuse(mark)]),
+        *_for_call(machine.prlimit, [_argument(1), *_refuse(mark), _argument(0), *_only([0])]),
+        *(part for call in machine.by_process for part in _for_call(call, [_argument(0), *_only([0])])),
+        *_for_call(machine.clone, [_argument(0), _jump(_ANY_SET_IN, _NEW_NAMESPACES, 0, 1), _back(_ERRNO | _EPERM)]),
+        *_for_call(machine.ioctl, [_argument(1), *_only(_HARMLESS_IOCTLS, _ENOTTY)]),
+        *_for_call(machine.socketpair, _no_datagram_pairs()),
+        _back(_ALLOW),
+    ]
+    return b"".join(parts)
+
+
+@cache
+def cage_program_here(*, marks_itself: bool = False) -> bytes:
+    return cage_program(MACHINES[machine_name()], marks_itself=marks_itself)
+
+
 def filter_descriptor(*, unix: bool, inet: bool, owners: bool = True) -> int:
     """The filter for this machine in a file without a name, to be read from its beginning."""
+    return _descriptor(_program_here(unix, inet, owners))
+
+
+def cage_filter_descriptor() -> int:
+    """The same for the filter of the cage."""
+    return _descriptor(cage_program_here(marks_itself=True))
+
+
+def _descriptor(program: bytes) -> int:
     descriptor = os.memfd_create("toolwright-seccomp", os.MFD_CLOEXEC)
-    os.write(descriptor, _program_here(unix, inet, owners))
+    os.write(descriptor, program)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
 
@@ -161,9 +236,9 @@ def _refuse(numbers: Iterable[int], errno: int = _EPERM) -> list[bytes]:
     return [part for number in numbers for part in (_jump(_EQUAL, number, 0, 1), _back(_ERRNO | errno))]
 
 
-def _only(values: Iterable[int]) -> list[bytes]:
+def _only(values: Iterable[int], errno: int = _EPERM) -> list[bytes]:
     allowed = [part for value in values for part in (_jump(_EQUAL, value, 0, 1), _back(_ALLOW))]
-    return [*allowed, _back(_ERRNO | _EPERM)]
+    return [*allowed, _back(_ERRNO | errno)]
 
 
 def _for_call(number: int, steps: list[bytes]) -> list[bytes]:

@@ -1,0 +1,259 @@
+"""The cage: where a command runs that no person was asked about, because it only looks.
+
+It reads an allow list (the working folders without what rules hide, and places of the system), writes nothing but a private
+scratch and /dev/null, reaches no network, no process and no kernel object of others, and leaves nothing running. What its
+text says does not matter: the kernel holds it.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from typing import Protocol
+
+from msgspec import Struct
+
+from toolwright.workspace.children import Launched
+from toolwright.workspace.limits import in_thread
+from toolwright.workspace.sandbox.errors import SandboxRefused
+from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
+from toolwright.workspace.sandbox.policy import Matcher, is_within, is_within_any, no_path
+from toolwright.workspace.trees import Mark
+
+_LOCKS = 10
+"""RLIMIT_LOCKS, which Python has no name for."""
+MOST_ENTRIES = 250_000
+"""Names in the working folders that are held against deny rules before each command."""
+
+
+class CageRules(Struct, frozen=True):
+    """What holds for every command in the cage. All paths are absolute."""
+
+    roots: tuple[str, ...]
+    """The working folders."""
+    readable: tuple[str, ...]
+    """Places of the system and of programs."""
+    home: str
+    hidden: tuple[str, ...] = ()
+    """Paths that cannot be read although they lie in a working folder: secrets, and what deny rules name in full."""
+    is_hidden: Matcher = no_path
+    """Deny rules for reading; asked for every path in the working folders."""
+
+
+class CagePolicy(Struct, frozen=True):
+    """What one command may read, now."""
+
+    roots: tuple[str, ...]
+    readable: tuple[str, ...]
+    hidden: tuple[str, ...]
+    home: str
+
+
+class CageMechanism(Protocol):
+    """A way to hold commands to a cage."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def gated(self) -> bool:
+        """Whether bash has to wait at the gate; else it marks itself."""
+        ...
+
+    def launch(self, policy: CagePolicy, inside: Inside, *, private: PrivateFolder, gate: Gate, stack: ExitStack) -> Launch:
+        """What to start so that `inside` runs under `policy`. What has to be undone afterwards goes on the `stack`."""
+        ...
+
+
+class Gate:
+    """Where bash waits before its first word until its mark is set from outside, by us: in the cage nobody can change it."""
+
+    __slots__ = ("_mark", "_ours", "theirs")
+
+    def __init__(self, mark: Mark, stack: ExitStack) -> None:
+        self._mark = mark
+        self.theirs, self._ours = os.pipe()
+        stack.callback(os.close, self.theirs)
+        stack.callback(os.close, self._ours)
+
+    @property
+    def words(self) -> str:
+        """What bash runs first."""
+        return f"builtin read -r -u {self.theirs}; exec {self.theirs}<&-; "
+
+    def open_for(self, launched: Launched) -> None:
+        """Mark the process, by which it and all that comes of it are found, and let it go on."""
+        try:
+            hard = resource.prlimit(launched.process.pid, _LOCKS)[1]
+            resource.prlimit(launched.process.pid, _LOCKS, (self._mark.value, hard))
+            os.write(self._ours, b"\n")
+        except BaseException:
+            launched.collect()
+            raise
+
+
+def make_mechanism(name: str) -> CageMechanism:
+    """The mechanism of this name, which works here."""
+    if name == "Landlock":
+        from toolwright.workspace.sandbox.cage_landlock import LandlockCage
+
+        return LandlockCage()
+    from toolwright.workspace.sandbox.cage_bubblewrap import BubblewrapCage
+
+    return BubblewrapCage()
+
+
+class Cage:
+    """The cage of a session's commands; `rules` is asked for at every command, since folders and rules can change."""
+
+    __slots__ = ("_mechanism", "_private", "_rules", "stopped")
+
+    def __init__(
+        self, mechanism: CageMechanism, rules: Callable[[], CageRules], *, private: Callable[[], PrivateFolder]
+    ) -> None:
+        self._mechanism = mechanism
+        self._rules = rules
+        self._private = private
+        self.stopped: set[str] = set()
+        """The commands that it kept from what they wanted."""
+
+    def for_command(self, directory: str, mark: Mark, shown: Sequence[str] = ()) -> CagedCommand:
+        """A cage for one command in the folder `directory`; `shown` can be read as well."""
+        return CagedCommand(self, directory, mark, shown)
+
+    @property
+    def gated(self) -> bool:
+        return self._mechanism.gated
+
+    def launch(self, inside: Inside, gate: Gate, *, shown: Sequence[str], stack: ExitStack) -> Launch:
+        """What to start in place of `inside`. Looks through folders if rules hide files. Raises `SandboxRefused`."""
+        private = self._private()
+        policy = cage_policy(self._rules(), shown)
+        environment = {
+            **inside.environment,
+            **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), private.temporary),
+            "XDG_CACHE_HOME": os.path.join(private.temporary, ".cache"),
+        }
+        caged = Inside(inside.argv, inside.directory, environment)
+        return self._mechanism.launch(policy, caged, private=private, gate=gate, stack=stack)
+
+
+class CagedCommand:
+    """The cage of one command, from just before it starts until it has ended."""
+
+    leaves_nothing = True
+    __slots__ = ("_cage", "_directory", "_gate", "_mark", "_shown", "_stack", "has_keeper", "is_over")
+
+    def __init__(self, cage: Cage, directory: str, mark: Mark, shown: Sequence[str]) -> None:
+        self._cage = cage
+        self._directory = directory
+        self._mark = mark
+        self._shown = shown
+        self._stack = ExitStack()
+        self.has_keeper = False
+        self.is_over: Callable[[], bool] = lambda: True
+        self._gate: Gate | None = None
+
+    def first_words(self, marking: str) -> str:
+        """What bash runs first, in place of `marking`, by which it would mark itself."""
+        if self._gate is None:
+            self._gate = Gate(self._mark, self._stack)
+        return self._gate.words if self._cage.gated else marking
+
+    async def enter(self, argv: Sequence[str], environment: Mapping[str, str]) -> Launch:
+        """What to start. Raises `SandboxRefused` or `SandboxUnavailable`; then nothing may be started."""
+        inside = Inside(argv, self._directory, dict(environment))
+        gate = self._gate or Gate(self._mark, self._stack)
+        launch = await in_thread(lambda: self._cage.launch(inside, gate, shown=self._shown, stack=self._stack))
+        self.has_keeper, self.is_over = launch.is_keeper, launch.is_over
+        return launch
+
+    def notices(self, command: str, exit_code: int, output: str) -> list[str]:
+        """What to tell the model, once the command has ended, about what the cage kept it from."""
+        wanted = stopped_by_cage(output)
+        if wanted is None:
+            return []
+        self._cage.stopped.add(command)
+        return [CAGE_NOTICE.format(wanted=wanted)]
+
+    def leave(self) -> None:
+        self.is_over = lambda: True
+        self._stack.close()
+
+
+CAGE_NOTICE = (
+    "Nobody was asked about this command, so it ran where nothing can be written or reached and only the working folders can be "
+    "read. It needs permission to {wanted}: make the same call again and the person is asked."
+)
+_WRITE_SIGNS = ("Read-only file system", "Operation not permitted", "EROFS", "EPERM")
+_READ_SIGNS = ("Permission denied", "EACCES")
+_NETWORK_SIGNS = (
+    *("Network is unreachable", "Could not resolve host", "Temporary failure in name resolution", "ENETUNREACH", "EAI_AGAIN"),
+    *("Name or service not known", "socket: Operation not permitted"),
+)
+_MOST_TEXT = 200_000
+
+
+def stopped_by_cage(output: str) -> str | None:
+    """What a command wanted that the cage does not give, as far as its output tells: words after "permission to"."""
+    lines = [line for line in output[-_MOST_TEXT:].split("\n") if ": " in line]
+    if any(sign in line for line in lines for sign in _NETWORK_SIGNS):
+        return "reach the network"
+    if any(line.rstrip().endswith(sign) or f"{sign}:" in line for line in lines for sign in _WRITE_SIGNS):
+        return "write or change something outside its scratch folder ($TMPDIR)"
+    if any(line.rstrip().endswith(sign) or f"{sign}:" in line for line in lines for sign in _READ_SIGNS):
+        return "write, or to read outside the working folders"
+    return None
+
+
+def cage_policy(rules: CageRules, shown: Sequence[str] = ()) -> CagePolicy:
+    """What a command that starts now may read. Raises `SandboxRefused` where rules hide files among too many names."""
+    roots = tuple(dict.fromkeys(os.path.realpath(root) for root in rules.roots))
+    named = (end for path in rules.hidden if os.path.lexists(path) for end in (path, os.path.realpath(path)))
+    hidden = [path for path in named if is_within_any(path, roots) and not is_within_any(path, shown)]
+    if rules.is_hidden is not no_path:
+        hidden += [end for root in roots for path in _hidden_below(root, rules.is_hidden) for end in _ends(path)]
+    # A root that lies in a secret place was chosen by the person.
+    kept = tuple(dict.fromkeys(path for path in hidden if path not in roots and not any(is_within(r, path) for r in roots)))
+    return CagePolicy((*roots, *shown), rules.readable, kept, os.path.realpath(rules.home))
+
+
+def _ends(path: str) -> tuple[str, str]:
+    return path, os.path.realpath(path)
+
+
+def _hidden_below(root: str, is_hidden: Matcher) -> Iterator[str]:
+    """The paths below `root` that rules hide; a folder that is hidden is not looked into."""
+    waiting, seen = [root], 0
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:  # what we cannot list, the command cannot either
+            for entry in entries:
+                seen += 1
+                if is_hidden(entry.path):
+                    yield entry.path
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+        if seen > MOST_ENTRIES:
+            raise SandboxRefused(
+                f"The command was not started: {root} holds more than {MOST_ENTRIES:,} names, too many to hold against the deny "
+                "rules before every command. It needs permission: make the same call again and the person is asked."
+            )
+
+
+def caged_home(private: PrivateFolder, policy: CagePolicy) -> str:
+    """A home for the cage where no mount can stand in for the real one: an own folder, with links to what of home can be read.
+
+    What is not granted cannot be read through a link either.
+    """
+    home = os.path.join(private.path, "home")
+    if not os.path.isdir(home):
+        os.makedirs(home, 0o755)
+    for place in (*policy.roots, *policy.readable):
+        if place.startswith(f"{policy.home}/"):
+            link = os.path.join(home, place[len(policy.home) + 1 :])
+            if not os.path.lexists(link):
+                os.makedirs(os.path.dirname(link), 0o755, exist_ok=True)
+                os.symlink(place, link)
+    return home

@@ -1,0 +1,66 @@
+"""The cage by bubblewrap, for kernels whose Landlock cannot hold it: a machine that holds nothing but what may be read.
+
+The root is empty; the system's places and the working folders are mounted read-only at their own paths, and what rules hide is
+covered. There is no network, and the processes of others do not exist.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+from msgspec import Struct
+
+from toolwright.workspace.sandbox import seccomp
+from toolwright.workspace.sandbox.bubblewrap import ALONE, SandboxEnd, find_bubblewrap, options_descriptor, processes
+from toolwright.workspace.sandbox.cage import CagePolicy, Gate
+from toolwright.workspace.sandbox.errors import SandboxUnavailable
+from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
+from toolwright.workspace.sandbox.policy import is_within, is_within_any
+
+_OWN = ("/proc", "/dev", "/sys")
+
+
+class BubblewrapCage(Struct, frozen=True):
+    """Cages made by bubblewrap and seccomp."""
+
+    name: str = "bubblewrap"
+    gated: bool = False
+
+    def launch(self, policy: CagePolicy, inside: Inside, *, private: PrivateFolder, gate: Gate, stack: ExitStack) -> Launch:
+        program = find_bubblewrap(policy.roots)
+        if program is None:
+            raise SandboxUnavailable("The command was not started: bubblewrap, which held the cage, is gone.")
+        ended = SandboxEnd(stack)
+        options = options_descriptor([*ALONE, *_machine(policy, private), "--chdir", inside.directory], stack)
+        filter_ = seccomp.cage_filter_descriptor()
+        stack.callback(os.close, filter_)
+        argv = (program, "--unshare-net", "--info-fd", str(ended.theirs), "--args", str(options), "--seccomp", str(filter_))
+        keep = (ended.theirs, options, filter_)
+        return Launch((*argv, "--", *inside.argv), dict(inside.environment), keep, is_keeper=True, is_over=ended.is_over)
+
+
+def _machine(policy: CagePolicy, private: PrivateFolder) -> Iterator[str]:
+    """The mounts, in an order in which the later one counts."""
+    yield from ("--dev", "/dev", *processes(weaker=False), "--perms", "0700", "--dir", policy.home)
+    mounted: list[str] = []
+    for path in sorted((*policy.readable, *policy.roots), key=lambda path: path.count("/")):
+        real = os.path.realpath(path)
+        if is_within_any(path, (*_OWN, *mounted)):
+            continue
+        if real != path:
+            yield from ("--symlink", real, path)
+        if not is_within_any(real, mounted):
+            mounted.append(real)
+            yield from ("--ro-bind", real, real)
+    for path in sorted(policy.hidden, key=lambda path: path.count("/")):
+        yield from (*_cover(path, private), path)
+    yield from ("--bind", private.temporary, private.temporary, "--remount-ro", "/")
+
+
+def _cover(path: str, private: PrivateFolder) -> tuple[str, ...]:
+    """Over a hidden folder an empty one that cannot be entered, unless the scratch lies in it; over a file one without rights."""
+    if os.path.isdir(path):
+        return ("--perms", "0555" if is_within(private.temporary, path) else "0000", "--size", "4096", "--tmpfs")
+    return ("--ro-bind", private.unreadable)
