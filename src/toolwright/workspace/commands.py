@@ -261,12 +261,13 @@ class Commands:
     def environment(self, **more: str) -> dict[str, str]:
         """The filtered environment for a child of this session."""
         from toolwright.workspace.environment import child_environment  # its expressions are dear: not before there is a child
+        from toolwright.workspace.git_environment import git_environment
 
         environment = child_environment(self._env) | more
         account = self._child_account()
         if account is not None:
             environment |= {"USER": account.name, "LOGNAME": account.name, "HOME": account.home}
-        return environment
+        return git_environment(environment, looking=False)
 
     @property
     def account_ids(self) -> tuple[int, int] | None:
