@@ -14,9 +14,10 @@ if TYPE_CHECKING:  # loaded only for sessions that run commands
 
 def readable_places(env: Mapping[str, str], home: str | None) -> tuple[str, ...]:
     """The files and folders outside the working folders that may be read unasked: of the system, and of toolchains."""
+    from toolwright.workspace.sandbox.home_places import readable_of_home
     from toolwright.workspace.sandbox.system_places import system_places
 
-    return system_places(home or "/nonexistent", env)
+    return (*system_places(home or "/nonexistent", env), *(readable_of_home(home) if home else ()))
 
 
 def cage_rules(workspace: Workspace, env: Mapping[str, str], state_dir: str, rules: RuleSet, place: Place) -> CageRules:
@@ -29,7 +30,7 @@ def cage_rules(workspace: Workspace, env: Mapping[str, str], state_dir: str, rul
     denied = permission_paths(rules, place)
     return CageRules(
         roots=tuple(root for root in workspace.roots if not root.startswith(f"{state}/")),
-        readable=readable_places(env, home),
+        readable=place.readable,
         home=home,
         hidden=(*secret_places(home, env), state, *denied.hidden),
         is_hidden=denied.is_hidden,

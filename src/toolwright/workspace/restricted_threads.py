@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 LINGER_SECONDS = 5.0
 MAX_THREADS = 64
-"""So many are kept; further ones end with their first work."""
+"""So many are kept; any more are used once."""
 
 
 class _Job(Struct, frozen=True):
@@ -38,13 +38,7 @@ def run_restricted(bounds: Hashable, restrict: Callable[[], None], work: Callabl
         if jobs is None:
             jobs = SimpleQueue()
             is_kept = len(_threads) < MAX_THREADS
-            thread = threading.Thread(
-                target=_serve,
-                args=(bounds, jobs, restrict, LINGER_SECONDS if is_kept else 0),
-                daemon=True,
-                name="toolwright-cage",
-            )
-            thread.start()
+            threading.Thread(target=_serve, args=(bounds, jobs, restrict), daemon=True, name="toolwright-cage").start()
             if is_kept:
                 _threads[bounds] = jobs
         jobs.put(job)
@@ -54,13 +48,13 @@ def run_restricted(bounds: Hashable, restrict: Callable[[], None], work: Callabl
     return value  # type: ignore[return-value]  # what `work` gave
 
 
-def _serve(bounds: Hashable, jobs: SimpleQueue[_Job], restrict: Callable[[], None], linger: float) -> None:
+def _serve(bounds: Hashable, jobs: SimpleQueue[_Job], restrict: Callable[[], None]) -> None:
     failure: BaseException | None = None
     try:
         restrict()
     except BaseException as error:  # noqa: BLE001 — handed to whoever wants work done here; none of it is done
         failure = error
-    while (job := _next(bounds, jobs, linger)) is not None:
+    while (job := _next(bounds, jobs)) is not None:
         if failure is not None:
             job.answer.put((None, failure))
             continue
@@ -70,10 +64,10 @@ def _serve(bounds: Hashable, jobs: SimpleQueue[_Job], restrict: Callable[[], Non
             job.answer.put((None, error))
 
 
-def _next(bounds: Hashable, jobs: SimpleQueue[_Job], linger: float) -> _Job | None:
+def _next(bounds: Hashable, jobs: SimpleQueue[_Job]) -> _Job | None:
     """The next work; None when there was none for so long that the thread may end."""
     try:
-        return jobs.get(timeout=linger or LINGER_SECONDS)
+        return jobs.get(timeout=LINGER_SECONDS)
     except Empty:
         pass
     with _guard:

@@ -72,18 +72,14 @@ class Surroundings(Struct, frozen=True):
         self, enclosed: Enclosed | CagedCommand, argv: tuple[str, ...], keep: tuple[int, ...]
     ) -> Launched:
         inside = await enclosed.enter(argv, self.environment)
-        descriptors = (*keep, *inside.keep)
-        return await inline(
-            lambda: inside.start(
-                lambda: launch(
-                    inside.argv,
-                    directory=self.directory,
-                    environment=inside.environment,
-                    account=self.account,
-                    keep=descriptors,
-                )
+
+        def work() -> Launched:
+            descriptors = (*keep, *inside.keep)
+            return launch(
+                inside.argv, directory=self.directory, environment=inside.environment, account=self.account, keep=descriptors
             )
-        )
+
+        return await inline(lambda: inside.start(work))
 
     @property
     def is_over(self) -> bool:

@@ -16,8 +16,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from toolwright.workspace.children import Launched
+from toolwright.workspace.git_environment import git_environment
 from toolwright.workspace.limits import in_thread
 from toolwright.workspace.sandbox.errors import SandboxRefused
+from toolwright.workspace.sandbox.git_identity import git_identity
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
 from toolwright.workspace.sandbox.policy import Matcher, is_within, is_within_any, no_path
 from toolwright.workspace.trees import Mark
@@ -132,7 +134,7 @@ class Cage:
         private = self._private()
         policy = cage_policy(self._rules(), shown)
         environment = {
-            **inside.environment,
+            **git_environment(inside.environment, looking=True),
             **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), private.temporary),
             "XDG_CACHE_HOME": os.path.join(private.temporary, ".cache"),
         }
@@ -184,8 +186,8 @@ class CagedCommand:
 
 
 CAGE_NOTICE = (
-    "Nobody was asked about this command, so it ran where nothing can be written or reached and only the working folders can be "
-    "read. It needs permission to {wanted}: make the same call again and the person is asked."
+    "Nobody was asked about this command, so it ran where nothing can be written or reached and only the working folders can "
+    "be read. It needs permission to {wanted}: make the same call again and the person is asked."
 )
 _WRITE_SIGNS = ("Read-only file system", "Operation not permitted", "EROFS", "EPERM")
 _READ_SIGNS = ("Permission denied", "EACCES")
@@ -237,8 +239,8 @@ def _hidden_below(root: str, is_hidden: Matcher) -> Iterator[str]:
                     waiting.append(entry.path)
         if seen > MOST_ENTRIES:
             raise SandboxRefused(
-                f"The command was not started: {root} holds more than {MOST_ENTRIES:,} names, too many to hold against the deny "
-                "rules before every command. It needs permission: make the same call again and the person is asked."
+                f"The command was not started: {root} holds more than {MOST_ENTRIES:,} names, too many to hold against the "
+                "deny rules before every command. It needs permission: make the same call again and the person is asked."
             )
 
 
@@ -256,4 +258,15 @@ def caged_home(private: PrivateFolder, policy: CagePolicy) -> str:
             if not os.path.lexists(link):
                 os.makedirs(os.path.dirname(link), 0o755, exist_ok=True)
                 os.symlink(place, link)
+    write_identity(os.path.join(home, ".gitconfig"), policy.home)
     return home
+
+
+def write_identity(path: str, home: str) -> None:
+    """Let the file at `path` hold what git may know of the person whose home it is."""
+    content = git_identity(home)
+    with suppress(OSError), open(path, "rb") as file:
+        if file.read() == content:
+            return
+    with open(path, "wb") as file:
+        file.write(content)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from toolwright.workspace.sandbox import seccomp
 from toolwright.workspace.sandbox.bubblewrap import ALONE, SandboxEnd, find_bubblewrap, options_descriptor, processes
-from toolwright.workspace.sandbox.cage import CagePolicy, Gate
+from toolwright.workspace.sandbox.cage import CagePolicy, Gate, write_identity
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
 from toolwright.workspace.sandbox.policy import is_within, is_within_any
@@ -43,7 +43,11 @@ class BubblewrapCage(Struct, frozen=True):
 
 def _machine(policy: CagePolicy, private: PrivateFolder) -> Iterator[str]:
     """The mounts, in an order in which the later one counts."""
-    yield from ("--dev", "/dev", *processes(weaker=False), "--perms", "0700", "--dir", policy.home)
+    yield from ("--dev", "/dev", *processes(weaker=False))
+    if policy.home not in policy.roots:
+        identity = os.path.join(private.path, "gitconfig")
+        write_identity(identity, policy.home)
+        yield from ("--perms", "0700", "--dir", policy.home, "--ro-bind", identity, os.path.join(policy.home, ".gitconfig"))
     mounted: list[str] = []
     for path in sorted((*policy.readable, *policy.roots), key=lambda path: path.count("/")):
         real = os.path.realpath(path)
@@ -60,7 +64,7 @@ def _machine(policy: CagePolicy, private: PrivateFolder) -> Iterator[str]:
 
 
 def _cover(path: str, private: PrivateFolder) -> tuple[str, ...]:
-    """Over a hidden folder an empty one that cannot be entered, unless the scratch lies in it; over a file one without rights."""
+    """Over a hidden folder an empty one, not to be entered unless the scratch lies in it; over a file one without rights."""
     if os.path.isdir(path):
         return ("--perms", "0555" if is_within(private.temporary, path) else "0000", "--size", "4096", "--tmpfs")
     return ("--ro-bind", private.unreadable)

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 _FOLDERS = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /nix/store /gnu/store /opt/homebrew /home/linuxbrew/.linuxbrew"
-_OF_ETC = """os-release lsb-release debian_version redhat-release alpine-release issue passwd group nsswitch.conf host.conf hosts
-    ld.so.cache ld.so.conf ld.so.conf.d ld.so.preload localtime timezone locale.alias locale.conf default/locale alternatives
+_OF_ETC = """os-release lsb-release debian_version redhat-release alpine-release issue passwd group nsswitch.conf host.conf
+    hosts ld.so.cache ld.so.conf ld.so.conf.d ld.so.preload localtime timezone locale.alias locale.conf default/locale
+    alternatives
     gitconfig gitattributes mime.types magic inputrc terminfo bash_completion.d shells protocols services ssl/certs
     ssl/openssl.cnf ssl/cert.pem pki/tls/certs ca-certificates ca-certificates.conf crypto-policies perl python3 python3.11
     python3.12 python3.13 python3.14 java java-17-openjdk java-21-openjdk nanorc manpath.config apt/sources.list
