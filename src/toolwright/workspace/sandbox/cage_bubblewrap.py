@@ -7,8 +7,9 @@ covered. There is no network, and the processes of others do not exist.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from toolwright.workspace.sandbox.errors import SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
 from toolwright.workspace.sandbox.policy import is_within, is_within_any
 
+_LARGEST_COPY = 256 * 1024
 _OWN = ("/proc", "/dev", "/sys")
 
 
@@ -32,22 +34,42 @@ class BubblewrapCage(Struct, frozen=True):
         program = find_bubblewrap(policy.roots)
         if program is None:
             raise SandboxUnavailable("The command was not started: bubblewrap, which held the cage, is gone.")
-        ended = SandboxEnd(stack)
-        options = options_descriptor([*ALONE, *_machine(policy, private), "--chdir", inside.directory], stack)
+        ended, copied = SandboxEnd(stack), _Copies(stack)
+        options = options_descriptor([*ALONE, *_machine(policy, private, copied), "--chdir", inside.directory], stack)
         filter_ = seccomp.cage_filter_descriptor()
         stack.callback(os.close, filter_)
         argv = (program, "--unshare-net", "--info-fd", str(ended.theirs), "--args", str(options), "--seccomp", str(filter_))
-        keep = (ended.theirs, options, filter_)
+        keep = (ended.theirs, options, filter_, *copied.descriptors)
         return Launch((*argv, "--", *inside.argv), dict(inside.environment), keep, is_keeper=True, is_over=ended.is_over)
 
 
-def _machine(policy: CagePolicy, private: PrivateFolder) -> Iterator[str]:
+class _Copies:
+    """Small files that are copied into the cage: every mount costs a look at all mounts before it."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self.descriptors: list[int] = []
+
+    def options(self, path: str, at: str) -> tuple[str, ...] | None:
+        """The options that copy the file to `at`; None if it is to be mounted."""
+        with suppress(OSError):
+            status = os.stat(path)
+            if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST_COPY:
+                descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                self._stack.callback(os.close, descriptor)
+                self.descriptors.append(descriptor)
+                return ("--perms", "0444", "--file", str(descriptor), at)
+        return None
+
+
+def _machine(policy: CagePolicy, private: PrivateFolder, copied: _Copies) -> Iterator[str]:
     """The mounts, in an order in which the later one counts."""
     yield from ("--dev", "/dev", *processes(weaker=False))
     if policy.home not in policy.roots:
         identity = os.path.join(private.path, "gitconfig")
         write_identity(identity, policy.home)
-        yield from ("--perms", "0700", "--dir", policy.home, "--ro-bind", identity, os.path.join(policy.home, ".gitconfig"))
+        yield from ("--perms", "0700", "--dir", policy.home)
+        yield from copied.options(identity, os.path.join(policy.home, ".gitconfig")) or ()
     mounted: list[str] = []
     for path in sorted((*policy.readable, *policy.roots), key=lambda path: path.count("/")):
         real = os.path.realpath(path)
@@ -57,7 +79,7 @@ def _machine(policy: CagePolicy, private: PrivateFolder) -> Iterator[str]:
             yield from ("--symlink", real, path)
         if not is_within_any(real, mounted):
             mounted.append(real)
-            yield from ("--ro-bind", real, real)
+            yield from copied.options(real, real) or ("--ro-bind", real, real)
     for path in sorted(policy.hidden, key=lambda path: path.count("/")):
         yield from (*_cover(path, private), path)
     yield from ("--bind", private.temporary, private.temporary, "--remount-ro", "/")
