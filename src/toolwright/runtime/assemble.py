@@ -337,6 +337,7 @@ def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
             user=options.user,
             state_dir=state_dir,
             limits=command_limits(options, ground),
+            readable=ground.readable_places,
         )
         if options.user is not None:
             workspace.commands.environment()  # looks the user up

@@ -53,10 +53,13 @@ def answer(question: Question) -> Answer:
     given = any(question.rules.values())
     ground = None if given else ground_of(ClaudeAgentOptions(cwd=cwd))
     rules, problems = _given_rules(question.rules) if ground is None else settings_rules(ground.settings.rules)
-    workspace = Workspace(cwd, add_dirs=_further_folders(ground), env={}, state_dir=str(config_dir(os.environ)))
+    home = os.environ.get("HOME")
+    readable = readable_places(os.environ, home)
+    workspace = Workspace(
+        cwd, add_dirs=_further_folders(ground), env={}, state_dir=str(config_dir(os.environ)), readable=lambda: readable
+    )
     own = own_folders(ground.where.config if ground else (str(config_dir(os.environ)),))
     programs = programs_within((workspace.home, *workspace.roots), os.environ.get("PATH", ""))
-    home = os.environ.get("HOME")
     place = Place(
         workspace.home,
         workspace.roots,
@@ -65,7 +68,7 @@ def answer(question: Question) -> Answer:
         own,
         programs,
         cage=cage_mechanism() is not None,
-        readable=readable_places(os.environ, home),
+        readable=readable,
     )
     mode = question.mode or _settings_mode(ground)
     call, refusal = _facts(canonical_name(question.tool), question.input, workspace)

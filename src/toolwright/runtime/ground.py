@@ -52,6 +52,12 @@ class Ground(Struct, frozen=True):
     sources: tuple[str, ...] | None
     """The settings files that were asked for; None is all."""
 
+    def readable_places(self) -> tuple[str, ...]:
+        """The files and folders outside the working folders that may be read unasked."""
+        from toolwright.runtime.cage_setup import readable_places  # not before something outside is looked at
+
+        return readable_places(self.env, self.env.get("HOME"))
+
     def settings_folders(self) -> dict[str, str]:
         """The further folders that settings name: as written → the path."""
         named = self.settings.additional_directories

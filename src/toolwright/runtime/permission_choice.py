@@ -95,8 +95,7 @@ def judge_of(ground: Ground, session: LocalSession, ledger: Ledger, *, session_i
 
 
 def place_of(ground: Ground, workspace: Workspace) -> Place:
-    from toolwright.runtime.cage_setup import readable_places  # for calls that are judged
-    from toolwright.runtime.machine_files import MACHINE_FILES
+    from toolwright.runtime.machine_files import MACHINE_FILES  # for calls that are judged
     from toolwright.workspace.sandbox.cage_choice import cage_mechanism
 
     home = ground.env.get("HOME")
@@ -108,7 +107,7 @@ def place_of(ground: Ground, workspace: Workspace) -> Place:
         own_folders(ground.where.config),
         programs_within((workspace.home, *workspace.roots), ground.env.get("PATH", "")),
         cage=cage_mechanism() is not None,
-        readable=readable_places(ground.env, home),
+        readable=ground.readable_places(),
     )
 
 

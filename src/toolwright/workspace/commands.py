@@ -210,7 +210,8 @@ class Commands:
     def _inside(self, path: str, mark: Mark, *, enclosed: bool, caged: bool) -> Enclosed | CagedCommand | None:
         """Where a command runs: in the cage if nobody was asked about it, else in the sandbox if there is one."""
         if caged:
-            return self._made_cage().for_command(path, mark, self._shown())
+            foreign = self.account_ids is not None and self.account_ids[0] != os.geteuid()
+            return self._made_cage().for_command(path, mark, self._shown(), foreign=foreign)
         sandbox = self.enclosure if enclosed else None
         return None if sandbox is None else sandbox.for_command(path, self._shown())
 

@@ -125,6 +125,11 @@ class Surroundings(Struct, frozen=True):
         ended = await end_tree(self.mark, leader, leader_is_keeper=is_keeper, on_tick=on_tick)
         return ended if self.bounds is None else ended + await self.bounds.end_rest()
 
+    async def end_left(self, leader: int) -> int:
+        """End what the command left behind when it ended by itself. Returns how many processes there were."""
+        ended = await end_left(self.mark, leader)
+        return ended if self.bounds is None else ended + await self.bounds.end_rest()
+
 
 class CommandResult(Struct, frozen=True):
     """How a command went. A signal's exit code is 128 + its number, as a shell reports it."""
@@ -175,7 +180,7 @@ async def _follow(
                 ended = await surroundings.end_all(child.pid, on_tick=lambda: _take(child, collector))
         elif surroundings.leaves_nothing:
             with anyio.CancelScope(shield=True):
-                await end_left(surroundings.mark, child.pid)
+                await surroundings.end_left(child.pid)
         child.close()
     code = child.returncode
     output, code = collector.finish(), 128 - code if code < 0 else code

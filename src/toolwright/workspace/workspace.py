@@ -10,6 +10,7 @@ import errno
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -53,9 +54,9 @@ class SearchPlace(Struct, frozen=True):
 class Workspace:
     """`cwd` and `add_dirs` are the boundary; `env` is what the caller wants children to have beside the harmless defaults;
     `user` is the OS user of children; `limits` is what a command may take (defaults if not given); what the session must
-    put away goes below `state_dir`."""
+    put away goes below `state_dir`; `readable` gives places outside the boundary that anybody may read."""
 
-    __slots__ = ("_added", "_boundary", "_scratch", "commands", "cwd", "history", "home", "reads", "temporaries")
+    __slots__ = ("_added", "_boundary", "_readable", "_scratch", "commands", "cwd", "history", "home", "reads", "temporaries")
 
     def __init__(
         self,
@@ -66,6 +67,7 @@ class Workspace:
         user: str | None = None,
         state_dir: str,
         limits: ChildLimits | None = None,
+        readable: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         for directory in (cwd, *add_dirs):
             if not os.path.isdir(directory):
@@ -83,6 +85,7 @@ class Workspace:
         self._scratch = Scratch(self.temporaries)
         self._added = (cwd, *add_dirs)
         self._boundary = Boundary(self._added, self.temporaries)
+        self._readable = readable
         self.commands = Commands(self, env, user=user, limits=limits)
 
     # paths
@@ -118,10 +121,17 @@ class Workspace:
         except BadPath:
             return (path,)
         try:
-            real = self._boundary.locate(absolute).path
+            real = self._for_reading(absolute).locate(absolute).path
         except (PathNotAllowed, BadPath, OSError):
             return (_written(absolute),)
         return (real,) if real == absolute else tuple(dict.fromkeys((real, _written(absolute))))
+
+    def _for_reading(self, absolute: str) -> Boundary:
+        """Where a path is looked for that is only read: inside, or among the places that anybody may read."""
+        if self._boundary.plain_place(absolute) is not None:
+            return self._boundary
+        readable = boundary_around(self._readable())
+        return self._boundary if readable.plain_place(absolute) is None else readable
 
     def shown(self, path: str) -> str:
         """A path inside for people and models: relative to the current folder if it is below it."""
@@ -132,13 +142,14 @@ class Workspace:
     async def with_file(self, path: str, work: Callable[[files.OpenFile], T]) -> T:
         """Open the regular file at `path` and let `work` read it: at once if it is small, else in a thread."""
         absolute = self.absolute(path)
+        boundary = self._for_reading(absolute)
 
         def read_if_small() -> tuple[T] | None:
-            with files.opened(self._boundary, absolute) as file:
+            with files.opened(boundary, absolute) as file:
                 return (work(file),) if 0 < file.status.st_size <= INLINE_BYTES else None
 
         def read() -> T:
-            with files.opened(self._boundary, absolute) as file:
+            with files.opened(boundary, absolute) as file:
                 return work(file)
 
         done = await inline(read_if_small)
@@ -170,14 +181,14 @@ class Workspace:
     async def list_names(self, path: str) -> list[str]:
         """The names in a folder."""
         absolute = self.absolute(path)
-        return await inline(lambda: files.list_names(self._boundary, absolute))
+        return await inline(lambda: files.list_names(self._for_reading(absolute), absolute))
 
     async def with_folder(self, path: str, work: Callable[[folders.OpenFolder], T]) -> T:
         """Open the folder at `path` and let `work` look into it, in a thread."""
         absolute = self.absolute(path)
 
         def look() -> T:
-            with folders.opened_folder(self._boundary, absolute) as folder:
+            with folders.opened_folder(self._for_reading(absolute), absolute) as folder:
                 return work(folder)
 
         return await in_thread(look, abandon=True)
@@ -217,7 +228,8 @@ class Workspace:
     @contextmanager
     def search_place(self, path: str) -> Iterator[SearchPlace]:
         """Open what is to be searched, so that a search looks at exactly this folder or file."""
-        descriptor, place = self._boundary.open(self.absolute(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        absolute = self.absolute(path)
+        descriptor, place = self._for_reading(absolute).open(absolute, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         folder = None
         try:
             mode = os.fstat(descriptor).st_mode
@@ -309,6 +321,12 @@ class Workspace:
             if self._scratch.path is not None:
                 await in_thread(self._scratch.remove)
                 self._set_directories(self._added)
+
+
+@lru_cache(maxsize=16)
+def boundary_around(places: tuple[str, ...]) -> Boundary:
+    """The boundary of places that are only read; many sessions share one."""
+    return Boundary(places)
 
 
 def _written(absolute: str) -> str:

@@ -165,7 +165,7 @@ def _covers(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
     """From the outside in; but an empty folder with nothing in it comes last, since every bind looks through all mounts."""
     layers = _layers(policy, private)
     visible = {path for path, cover in layers.items() if _shows(path, cover)}
-    outer = {parent for path in layers for parent in _parents(path)}
+    outer = {parent for path in layers for parent in parents(path)}
     first: list[str] = []
     last: list[str] = []
     for path, cover in sorted(layers.items(), key=lambda layer: layer[0].count("/")):
@@ -214,14 +214,14 @@ def _stand_in(path: str, empty: str) -> str:
 
 def _is_there(path: str, layers: dict[str, tuple[str, ...]]) -> bool:
     """Whether a path can be seen at all, or is already covered by what lies over a folder above it."""
-    for parent in _parents(path):
+    for parent in parents(path):
         cover = layers.get(parent)
         if cover is not None:
             return _shows(parent, cover)
     return True
 
 
-def _parents(path: str) -> Iterator[str]:
+def parents(path: str) -> Iterator[str]:
     """The folders above a path, the nearest first, without the root."""
     while path := path.rpartition("/")[0]:
         yield path

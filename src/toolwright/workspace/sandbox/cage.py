@@ -11,6 +11,7 @@ import os
 import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import cache
 from typing import Protocol
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
 from toolwright.workspace.sandbox.policy import Matcher, is_within, is_within_any, no_path
 from toolwright.workspace.trees import Mark
 
+_SYS_RESOURCE = 24
 _LOCKS = 10
 """RLIMIT_LOCKS, which Python has no name for."""
 MOST_ENTRIES = 250_000
@@ -61,10 +63,12 @@ class CageMechanism(Protocol):
 
     @property
     def gated(self) -> bool:
-        """Whether bash has to wait at the gate; else it marks itself."""
+        """Whether a command is to wait at a gate for its mark, because nothing else finds all that it leaves."""
         ...
 
-    def launch(self, policy: CagePolicy, inside: Inside, *, private: PrivateFolder, gate: Gate, stack: ExitStack) -> Launch:
+    def launch(
+        self, policy: CagePolicy, inside: Inside, *, private: PrivateFolder, gate: Gate | None, stack: ExitStack
+    ) -> Launch:
         """What to start so that `inside` runs under `policy`. What has to be undone afterwards goes on the `stack`."""
         ...
 
@@ -107,6 +111,14 @@ def make_mechanism(name: str) -> CageMechanism:
     return BubblewrapCage()
 
 
+@cache
+def may_limit_others() -> bool:
+    """Whether we may set limits of another user's processes; containers often do not let even root."""
+    with suppress(OSError), open("/proc/self/status", "rb") as file:
+        return any(line.startswith(b"CapEff:") and int(line.split()[1], 16) >> _SYS_RESOURCE & 1 for line in file)
+    return False
+
+
 class Cage:
     """The cage of a session's commands; `rules` is asked for at every command, since folders and rules can change."""
 
@@ -121,15 +133,15 @@ class Cage:
         self.stopped: set[str] = set()
         """The commands that it kept from what they wanted."""
 
-    def for_command(self, directory: str, mark: Mark, shown: Sequence[str] = ()) -> CagedCommand:
-        """A cage for one command in the folder `directory`; `shown` can be read as well."""
-        return CagedCommand(self, directory, mark, shown)
+    def for_command(self, directory: str, mark: Mark, shown: Sequence[str] = (), *, foreign: bool = False) -> CagedCommand:
+        """A cage for one command in the folder `directory`; `shown` can be read as well. `foreign`: another user runs it."""
+        return CagedCommand(self, directory, mark, shown, may_be_marked=not foreign or may_limit_others())
 
     @property
     def gated(self) -> bool:
         return self._mechanism.gated
 
-    def launch(self, inside: Inside, gate: Gate, *, shown: Sequence[str], stack: ExitStack) -> Launch:
+    def launch(self, inside: Inside, gate: Gate | None, *, shown: Sequence[str], stack: ExitStack) -> Launch:
         """What to start in place of `inside`. Looks through folders if rules hide files. Raises `SandboxRefused`."""
         private = self._private()
         policy = cage_policy(self._rules(), shown)
@@ -146,12 +158,13 @@ class CagedCommand:
     """The cage of one command, from just before it starts until it has ended."""
 
     leaves_nothing = True
-    __slots__ = ("_cage", "_directory", "_gate", "_mark", "_shown", "_stack", "has_keeper", "is_over")
+    __slots__ = ("_cage", "_directory", "_gate", "_mark", "_may_be_marked", "_shown", "_stack", "has_keeper", "is_over")
 
-    def __init__(self, cage: Cage, directory: str, mark: Mark, shown: Sequence[str]) -> None:
+    def __init__(self, cage: Cage, directory: str, mark: Mark, shown: Sequence[str], *, may_be_marked: bool) -> None:
         self._cage = cage
         self._directory = directory
         self._mark = mark
+        self._may_be_marked = may_be_marked
         self._shown = shown
         self._stack = ExitStack()
         self.has_keeper = False
@@ -159,16 +172,15 @@ class CagedCommand:
         self._gate: Gate | None = None
 
     def first_words(self, marking: str) -> str:
-        """What bash runs first, in place of `marking`, by which it would mark itself."""
-        if self._gate is None:
+        """What bash runs first, if it has to, in place of `marking`, by which it would mark itself."""
+        if self._cage.gated and self._may_be_marked:
             self._gate = Gate(self._mark, self._stack)
-        return self._gate.words if self._cage.gated else marking
+        return marking if self._gate is None else self._gate.words
 
     async def enter(self, argv: Sequence[str], environment: Mapping[str, str]) -> Launch:
         """What to start. Raises `SandboxRefused` or `SandboxUnavailable`; then nothing may be started."""
         inside = Inside(argv, self._directory, dict(environment))
-        gate = self._gate or Gate(self._mark, self._stack)
-        launch = await in_thread(lambda: self._cage.launch(inside, gate, shown=self._shown, stack=self._stack))
+        launch = await in_thread(lambda: self._cage.launch(inside, self._gate, shown=self._shown, stack=self._stack))
         self.has_keeper, self.is_over = launch.is_keeper, launch.is_over
         return launch
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 
 from msgspec import Struct
 
 from toolwright.workspace.sandbox import seccomp
-from toolwright.workspace.sandbox.bubblewrap import ALONE, SandboxEnd, find_bubblewrap, options_descriptor, processes
+from toolwright.workspace.sandbox.bubblewrap import ALONE, SandboxEnd, find_bubblewrap, options_descriptor, parents, processes
 from toolwright.workspace.sandbox.cage import CagePolicy, Gate, write_identity
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
@@ -30,7 +30,9 @@ class BubblewrapCage(Struct, frozen=True):
     name: str = "bubblewrap"
     gated: bool = False
 
-    def launch(self, policy: CagePolicy, inside: Inside, *, private: PrivateFolder, gate: Gate, stack: ExitStack) -> Launch:
+    def launch(
+        self, policy: CagePolicy, inside: Inside, *, private: PrivateFolder, gate: Gate | None, stack: ExitStack
+    ) -> Launch:
         program = find_bubblewrap(policy.roots)
         if program is None:
             raise SandboxUnavailable("The command was not started: bubblewrap, which held the cage, is gone.")
@@ -71,7 +73,7 @@ def _machine(policy: CagePolicy, private: PrivateFolder, copied: _Copies) -> Ite
         yield from ("--perms", "0700", "--dir", policy.home)
         yield from copied.options(identity, os.path.join(policy.home, ".gitconfig")) or ()
     mounted: list[str] = []
-    for path in sorted((*policy.readable, *policy.roots), key=lambda path: path.count("/")):
+    for path in sorted((*_passable(policy.readable, private), *policy.roots), key=lambda path: path.count("/")):
         real = os.path.realpath(path)
         if is_within_any(path, (*_OWN, *mounted)):
             continue
@@ -83,6 +85,13 @@ def _machine(policy: CagePolicy, private: PrivateFolder, copied: _Copies) -> Ite
     for path in sorted(policy.hidden, key=lambda path: path.count("/")):
         yield from (*_cover(path, private), path)
     yield from ("--bind", private.temporary, private.temporary, "--remount-ro", "/")
+
+
+def _passable(paths: Sequence[str], private: PrivateFolder) -> Sequence[str]:
+    """The places that the user of the command can get to: who is not us starts bubblewrap without our rights."""
+    if os.stat(private.path).st_uid == os.geteuid():
+        return paths
+    return [path for path in paths if all(os.stat(folder).st_mode & 0o001 for folder in parents(os.path.realpath(path)))]
 
 
 def _cover(path: str, private: PrivateFolder) -> tuple[str, ...]:

@@ -42,16 +42,21 @@ class LandlockCage(Struct, frozen=True):
 
     gated: bool = True
 
-    def launch(self, policy: CagePolicy, inside: Inside, *, private: PrivateFolder, gate: Gate, stack: ExitStack) -> Launch:
+    def launch(
+        self, policy: CagePolicy, inside: Inside, *, private: PrivateFolder, gate: Gate | None, stack: ExitStack
+    ) -> Launch:
         home = policy.home if policy.home in policy.roots else caged_home(private, policy)
         grants = tuple(_grants(policy, private.temporary, home))
 
         def start(work: Callable[[], Launched]) -> Launched:
-            launched = run_restricted(_identities(grants), lambda: _enter(grants), work)
-            gate.open_for(launched)
+            calls = seccomp.cage_program_here(marks_itself=gate is None)
+            launched = run_restricted((_identities(grants), calls), lambda: _enter(grants, calls), work)
+            if gate is not None:
+                gate.open_for(launched)
             return launched
 
-        return Launch(tuple(inside.argv), {**inside.environment, "HOME": home}, (gate.theirs,), start=start)
+        keep = () if gate is None else (gate.theirs,)
+        return Launch(tuple(inside.argv), {**inside.environment, "HOME": home}, keep, start=start)
 
 
 def _identities(grants: Grants) -> tuple[tuple[str, int, int, int], ...]:
@@ -64,18 +69,20 @@ def _identities(grants: Grants) -> tuple[tuple[str, int, int, int], ...]:
     return tuple(found)
 
 
-def _enter(grants: Grants) -> None:
+def _enter(grants: Grants, calls: bytes) -> None:
     with ExitStack() as stack:
-        restrict_thread(tuple(_open(grants, stack)))
+        restrict_thread(tuple(_open(grants, stack)), calls)
 
 
-def restrict_thread(grants: tuple[tuple[int, int], ...]) -> None:
-    """Bind this thread, and what it starts, to the cage. As root it keeps the right to read what it is granted, and to become
-    the user that commands run as."""
+def restrict_thread(grants: tuple[tuple[int, int], ...], calls: bytes) -> None:
+    """Bind this thread, and what it starts, to the cage; `calls` is the filter of system calls.
+
+    As root it keeps the right to read what it is granted, and to become the user that commands run as.
+    """
     if os.geteuid() == 0:
         _keep_capabilities((_READ_ANY_FILE, _SETGID, _SETUID))
     landlock.restrict_to(grants, handled=(_EVERYTHING, _EVERY_PORT, _EVERY_SCOPE))
-    _filter_calls(seccomp.cage_program_here())
+    _filter_calls(calls)
 
 
 def _keep_capabilities(kept: tuple[int, ...]) -> None:
