@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from support_permissions import KNOWN_FILES, PLACE, RuleTexts, bash, judge, read
 from toolwright.permissions import Call, Place, RuleSet, explain, parse_rule
+from toolwright.permissions.shell_policy import NO_CAGE
 from toolwright.types import PermissionMode
 
 
@@ -43,7 +44,7 @@ def test_the_command_as_it_is_read() -> None:
 
 UNCLOSED = "it is not valid bash (1:6: reached EOF without closing quote `'`)"
 INDIRECT = "${!name} evaluates what a variable holds"
-SETS = "setting X may change what later commands do"
+SETS = "setting PS4 may change what later commands do"
 HERE = {"folder": ["/work/app"]}
 
 
@@ -62,8 +63,11 @@ HERE = {"folder": ["/work/app"]}
             ],
         ),
         (
-            "X=1",
-            [{"command": "X=1", "does": "looks", "sets": ["X"], **HERE}, {"command": "X=1", "does": "unknown", "why": SETS}],
+            "PS4=1",
+            [
+                {"command": "PS4=1", "does": "looks", "sets": ["PS4"], **HERE},
+                {"command": "PS4=1", "does": "unknown", "why": SETS},
+            ],
         ),
         (
             "cd $X; cat a",
@@ -163,4 +167,5 @@ def test_the_reason_speaks_of_the_part_that_does_most() -> None:
     for command in ("test -f a || touch a", "x=1; touch a", "touch a; ls"):
         assert judge(bash(command), "acceptEdits", place).reason == "Mode acceptEdits allows edits inside the working folders."
     assert judge(bash("ls | sort > x"), "acceptEdits", place).reason == "It only looks, and writes where edits are allowed."
-    assert judge(bash("ls > /dev/null"), "acceptEdits", place).reason == "It only looks, inside the working folders."
+    assert judge(bash("ls"), "acceptEdits", place).reason == "It only looks, inside the working folders."
+    assert judge(bash("ls > /dev/null"), "acceptEdits", place).reason == NO_CAGE

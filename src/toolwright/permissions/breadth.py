@@ -17,10 +17,10 @@ _RUN_ANYTHING = frozenset(
     """make gmake cmake ninja meson bazel just task rake ant mvn mvnw gradle gradlew sbt lein scons tox nox invoke fab python
     python2 python3 pypy pypy3 ipython node nodejs deno bun tsx ts-node perl ruby irb php lua luajit Rscript R julia java jshell
     groovy scala kotlin swift elixir mix iex erl ghci runghc racket guile npm npx pnpm pnpx yarn bunx corepack pip pip3 pipx uv uvx
-    poetry pipenv pdm hatch rye conda mamba cargo rustc go gcc g++ clang clang++ cc c++ dotnet bundle gem composer pytest jest
+    poetry pipenv pdm hatch rye conda mamba cargo rustc go gcc g++ clang clang++ cc c++ dotnet bundle gem composer pytest mypy jest
     vitest mocha playwright cypress ctest phpunit rspec coverage behave webpack vite rollup gulp grunt nx turbo lerna eslint
     prettier docker docker-compose podman kubectl helm terraform ansible ansible-playbook vagrant packer tar rsync scp sftp curl
-    wget git hg svn tmux screen psql mysql sqlite3 redis-cli mongosh pre-commit lefthook husky""".split()  # noqa: SIM905 — word lists read better
+    wget git gh hg svn tmux screen psql mysql sqlite3 redis-cli mongosh pre-commit lefthook husky""".split()  # noqa: SIM905 — word lists read better
 )
 """Programs that run what their arguments, or the files of the folder, tell them to; or write and send any file."""
 

@@ -18,6 +18,7 @@ NEVER_BY_WILDCARD = frozenset(
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "zip": ("-T", "--unzip-command", "--test"),
     "split": ("--filter",),
+    "ssh": ("-o", "-F", "-E", "-R", "-L", "-D", "-W"),
     "man": ("-P", "-H", "-C", "-l", "--pager", "--html", "--config-file", "--local-file", "--preprocessor", "-p"),
 }
 

@@ -197,7 +197,7 @@ class CommandJudge:
         if isinstance(found, Obstacle):
             return found
         missing = self._files_covered(part, rules, mode)
-        if missing is None and found.reason == ONLY_LOOKS and any(self.paths.of(word, part) for word in written_targets(part)):
+        if missing is None and found.reason in (ONLY_LOOKS, OPENS) and any(self.paths.of(word, part) for word in written_targets(part)):
             return Covered("It only looks, and writes where edits are allowed.", found.rule)
         return missing or found
 
