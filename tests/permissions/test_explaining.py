@@ -89,10 +89,33 @@ def test_hidden_characters_are_shown() -> None:
 
 
 def test_a_rule_tells_where_it_was_written() -> None:
-    rule = parse_rule("Bash(npm:*)", where="/work/app/.claude/settings.json:3")
-    found = explain(bash("npm x"), rules=RuleSet([rule]), mode="default", place=PLACE).to_dict()
+    rule = parse_rule("Bash(ours:*)", where="/work/app/.claude/settings.json:3")
+    found = explain(bash("ours x"), rules=RuleSet([rule]), mode="default", place=PLACE).to_dict()
     where = "/work/app/.claude/settings.json:3"
-    assert found["considered"] == [{"rule": "Bash(npm:*)", "behavior": "allow", "source": where, "said": "decides"}]
+    assert found["considered"] == [{"rule": "Bash(ours:*)", "behavior": "allow", "source": where, "said": "decides"}]
+
+
+def test_a_rule_that_allows_everything_is_told_as_such() -> None:
+    found = told(bash("npm x"), allow=["Bash(npm:*)", "Bash(npm run build)"])["considered"]
+    notes = {entry["rule"]: entry.get("note", "") for entry in found}
+    assert notes["Bash(npm run build)"] == ""
+    assert "Bash(npm:*) allows everything" in notes["Bash(npm:*)"]
+
+
+@pytest.mark.parametrize(
+    ("cage", "command", "expected"),
+    [
+        (True, "git log | head", ("kernel", True)),
+        (True, "npm x", ("kernel", False)),
+        (False, "ls", ("none", False)),
+        (True, "rm x", ("kernel", False)),
+    ],
+)
+def test_whether_a_command_would_run_in_the_cage_is_told(cage: bool, command: str, expected: tuple[str, bool]) -> None:
+    place = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES, cage=cage)
+    rules = RuleSet.parse(allow=["Bash(npm:*)"])
+    found = explain(bash(command), rules=rules, mode="default", place=place).to_dict()
+    assert (found["cage"], found["caged"]) == expected
 
 
 def test_calls_without_a_command_have_none() -> None:

@@ -22,7 +22,16 @@ HARMLESS = [
         "time -p",
     ),
     *("command", "command -p", "nohup", "xargs", "xargs -n 1", "xargs -L 1", "xargs -P 4", "xargs --max-args 1"),
-    *("xargs --max-procs 4", "xargs -0 -r", "xargs -I{}", "xargs -I {}", "xargs -d , -0r", "xargs --replace={}", "timeout 5 nice nohup", "\\time -p"),
+    *(
+        "xargs --max-procs 4",
+        "xargs -0 -r",
+        "xargs -I{}",
+        "xargs -I {}",
+        "xargs -d , -0r",
+        "xargs --replace={}",
+        "timeout 5 nice nohup",
+        "\\time -p",
+    ),
 ]
 OTHERS = [
     *(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .command_rules import fixed_words
 from .lines import Part
@@ -15,21 +15,29 @@ from .words import Word
 
 _RUN_ANYTHING = frozenset(
     """make gmake cmake ninja meson bazel just task rake ant mvn mvnw gradle gradlew sbt lein scons tox nox invoke fab python
-    python2 python3 pypy pypy3 ipython node nodejs deno bun tsx ts-node perl ruby irb php lua luajit Rscript R julia java jshell
-    groovy scala kotlin swift elixir mix iex erl ghci runghc racket guile npm npx pnpm pnpx yarn bunx corepack pip pip3 pipx uv uvx
-    poetry pipenv pdm hatch rye conda mamba cargo rustc go gcc g++ clang clang++ cc c++ dotnet bundle gem composer pytest mypy jest
-    vitest mocha playwright cypress ctest phpunit rspec coverage behave webpack vite rollup gulp grunt nx turbo lerna eslint
-    prettier docker docker-compose podman kubectl helm terraform ansible ansible-playbook vagrant packer tar rsync scp sftp curl
-    wget git gh hg svn tmux screen psql mysql sqlite3 redis-cli mongosh pre-commit lefthook husky""".split()  # noqa: SIM905 — word lists read better
+    python2 python3 pypy pypy3 ipython node nodejs deno bun tsx ts-node perl ruby irb php lua luajit Rscript R julia java
+    jshell groovy scala kotlin swift elixir mix iex erl ghci runghc racket guile npm npx pnpm pnpx yarn bunx corepack pip
+    pip3 pipx uv uvx poetry pipenv pdm hatch rye conda mamba cargo rustc go gcc g++ clang clang++ cc c++ dotnet bundle gem
+    composer pytest mypy jest vitest mocha playwright cypress ctest phpunit rspec coverage behave webpack vite rollup gulp
+    grunt nx turbo lerna eslint prettier docker docker-compose podman kubectl helm terraform ansible ansible-playbook
+    vagrant packer tar rsync scp sftp curl wget git gh hg svn tmux screen psql mysql sqlite3 redis-cli mongosh pre-commit
+    lefthook husky""".split()  # noqa: SIM905 — word lists read better
 )
 """Programs that run what their arguments, or the files of the folder, tell them to; or write and send any file."""
 
-_LOOKING_SUBCOMMANDS = re.compile(
-    r"(?:docker|podman|kubectl|helm|terraform|conda|gem|pip3?|uv pip|cargo|go|npm|pnpm|yarn|docker compose)"
-    r" (?:ps|logs|images|inspect|version|info|list|ls|show|get|describe|top|tree|freeze|check|why|view|outdated|env|fmt|plan"
-    r"|template|status|audit)"
+RUN_THE_FOLDER = frozenset("python python3 pytest tox nox coverage make just pip pip3 uv poetry mypy".split())  # noqa: SIM905
+"""Programs that run what lies in the folder, its virtual environment included."""
+
+
+def may_be_of_environment(name: str) -> bool:
+    """Whether a rule for `name` may mean the program of a virtual environment: never for git, docker, tar and their kind."""
+    return name in RUN_THE_FOLDER or name not in _RUN_ANYTHING
+
+
+_TASK = re.compile(
+    r"(?:npm|pnpm|yarn|bun) (?:run|test|exec|start)|(?:cargo|go|dotnet|uv|poetry) run"
+    r"|docker (?:run|exec|compose(?! (?:ps|logs|config|images|ls|top|version)))"
 )
-_TASK = re.compile(r"(?:npm|pnpm|yarn|bun) (?:run|test|exec|start)|(?:cargo|go|dotnet) run|uv run|poetry run|docker (?:run|exec|compose)")
 _PYTHON = re.compile(r"python\d(\.\d+)?")
 
 
@@ -47,29 +55,24 @@ def _content_allows_everything(content: str) -> bool:
     name = words[0].rpartition("/")[2]
     if name not in _RUN_ANYTHING and not _PYTHON.fullmatch(name):
         return False
-    named = " ".join((name, *words[1:]))
-    if _LOOKING_SUBCOMMANDS.match(named):
-        return False
-    return len(words) == 1 or words[1].startswith("-") or _TASK.match(named) is not None
+    return len(words) == 1 or words[1].startswith("-") or _TASK.match(" ".join((name, *words[1:]))) is not None
 
 
-def breadth_note(rule: Rule) -> str | None:
-    """What a person has to know of a rule that allows everything; None for all others."""
-    if not allows_everything(rule):
+def breadth_note(rules: Iterable[Rule]) -> str | None:
+    """A sentence for the person who wrote or is offered `rules`: which of them allow everything. None if none does."""
+    broad = list(dict.fromkeys(str(rule) for rule in rules if allows_everything(rule)))
+    if not broad:
         return None
-    if rule.content is None:
-        return f"{rule} allows every command."
-    name = fixed_words(rule.content)[:1]
-    if not name:
-        return f"{rule} allows every command."
+    verb = "allows everything: its program runs" if len(broad) == 1 else "allow everything: their programs run"
     return (
-        f"{rule} allows everything: {name[0]} runs whatever its arguments or the files of the folder tell it to. "
+        f"{', '.join(broad)} {verb} whatever the arguments or the files of the folder say. "
         "A rule without * allows only the command that it names."
     )
 
 
-_WRITES_TO = re.compile(r"-[a-zA-Z]*[oOPC]|--(?:out|dest|target|directory|prefix|root|dump|cookie-jar|trace|save)[\w-]*")
-_ATTACHED = re.compile(r"-[oOPC](?P<short>.+)|--(?:out|dest|target|directory|prefix|root|dump|cookie-jar|trace|save)[\w-]*=(?P<long>.+)")
+_OUTPUT = r"--(?:out|dest|target|directory|prefix|root|dump|cookie-jar|trace|save)[\w-]*"
+_WRITES_TO = re.compile(rf"-[a-zA-Z]*[oOPC]|{_OUTPUT}")
+_ATTACHED = re.compile(rf"-[oOPC](?P<short>.+)|{_OUTPUT}=(?P<long>.+)")
 
 
 def named_outputs(part: Part) -> Iterator[Word]:

@@ -16,16 +16,16 @@ from .programs import Effect
 from .words import UNKNOWN, Word
 
 _SHELL_ITSELF = frozenset(
-    """: [ test true false cd pushd popd dirs set unset shift let export local declare typeset readonly read mapfile readarray
-    getopts echo printf pwd type hash wait jobs times umask ulimit shopt return break continue exit sleep
+    """: [ test true false cd pushd popd dirs set unset shift let export local declare typeset readonly read mapfile
+    readarray getopts echo printf pwd type hash wait jobs times umask ulimit shopt return break continue exit sleep
     disown""".split()  # noqa: SIM905 — word lists read better
 )
 _FILE_READERS = frozenset(
-    """find sed awk gawk mawk nawk less more bat batcat fd fdfind ag ack ack-grep exa eza cloc tokei scc zcat zgrep zegrep zfgrep
-    zdiff zcmp bzcat bzgrep xzcat xzgrep zstdcat zstdgrep lz4cat nm objdump readelf size ldd c++filt addr2line shasum md5
-    base64 base32 numfmt shuf factor expr bc cal getconf locale look iconv fmt pr ptx tsort diff3 sdiff colordiff delta
-    pygmentize yq gron mlr xmllint csvlook csvcut csvgrep csvstat hd sha224sum sha384sum dircolors logname pathchk tput
-    vdir dir namei lsattr getfattr getfacl""".split()  # noqa: SIM905
+    """find sed awk gawk mawk nawk less more bat batcat fd fdfind ag ack ack-grep exa eza cloc tokei scc zcat zgrep zegrep
+    zfgrep zdiff zcmp bzcat bzgrep xzcat xzgrep zstdcat zstdgrep lz4cat nm objdump readelf size ldd c++filt addr2line
+    shasum md5 base64 base32 numfmt shuf factor expr bc cal getconf locale look iconv fmt pr ptx tsort diff3 sdiff
+    colordiff delta pygmentize yq gron mlr xmllint csvlook csvcut csvgrep csvstat hd sha224sum sha384sum dircolors logname
+    pathchk tput vdir dir namei lsattr getfattr getfacl""".split()  # noqa: SIM905
 )
 LOOKERS = frozenset(READERS) | _SHELL_ITSELF | _FILE_READERS
 
@@ -60,13 +60,13 @@ SUBCOMMANDS = {
 }
 
 _TOLD_BY = VERSIONS | frozenset(
-    """npx pnpm yarn bun deno cargo rustc rustup go gofmt javac kotlin kotlinc scala mvn gradle ant sbt dotnet swift zig nim ghc
-    stack cabal elixir mix erl lua luajit R Rscript julia docker docker-compose podman kubectl helm terraform ansible gh glab
-    aws gcloud az uv uvx poetry pipenv pipx conda mamba hatch pdm rye tox nox pytest ruff black isort mypy pyright flake8 pylint
-    eslint prettier jest vitest webpack vite rollup esbuild tsx ts-node turbo nx lerna gem bundle rake rspec rails composer
-    phpunit gdb lldb ninja meson bazel cc c++ clang++ ld ar as shellcheck shfmt pre-commit sqlite3 psql mysql redis-cli mongosh
-    rg jq curl wget ssh openssl tar zip unzip rsync zsh fish dash vim nvim emacs nano code tmux make python2 pypy3 nodejs
-    """.split()  # noqa: SIM905
+    """npx pnpm yarn bun deno cargo rustc rustup go gofmt javac kotlin kotlinc scala mvn gradle ant sbt dotnet swift zig nim
+    ghc stack cabal elixir mix erl lua luajit R Rscript julia docker docker-compose podman kubectl helm terraform ansible
+    gh glab aws gcloud az uv uvx poetry pipenv pipx conda mamba hatch pdm rye tox nox pytest ruff black isort mypy pyright
+    flake8 pylint eslint prettier jest vitest webpack vite rollup esbuild tsx ts-node turbo nx lerna gem bundle rake rspec
+    rails composer phpunit gdb lldb ninja meson bazel cc c++ clang++ ld ar as shellcheck shfmt pre-commit sqlite3 psql
+    mysql redis-cli mongosh rg jq curl wget ssh openssl tar zip unzip rsync zsh fish dash vim nvim emacs nano code tmux
+    make python2 pypy3 nodejs""".split()  # noqa: SIM905
 )
 _TELLS = frozenset(("--version", "-V", "version", "--help"))
 
@@ -81,8 +81,8 @@ _GIT_LISTS = {
     "bisect": frozenset(("log",)),
 }
 _GIT_NAMES_ONLY = frozenset(
-    """status rev-parse rev-list ls-files ls-tree describe merge-base for-each-ref name-rev count-objects show-ref var version
-    check-ignore shortlog branch tag remote worktree config symbolic-ref reflog cherry check-attr check-mailmap
+    """status rev-parse rev-list ls-files ls-tree describe merge-base for-each-ref name-rev count-objects show-ref var
+    version check-ignore shortlog branch tag remote worktree config symbolic-ref reflog cherry check-attr check-mailmap
     check-ref-format help submodule show-branch sparse-checkout""".split()  # noqa: SIM905
 )
 """These show names and numbers, never the lines of a file."""
@@ -125,8 +125,8 @@ _SCRIPTS = {"sed": _SED_ACTS, "jq": _JQ_ACTS, "yq": _JQ_ACTS} | dict.fromkeys(("
 _NEED_A_WORD = frozenset(("export", "declare", "typeset", "readonly", "local", "set"))
 """Without anything behind them these show every variable of the environment."""
 _PATTERN_FIRST = frozenset(
-    """grep egrep fgrep zgrep zegrep zfgrep bzgrep xzgrep zstdgrep rg ag ack ack-grep sed awk gawk mawk nawk jq yq fd fdfind gron
-    expr""".split()  # noqa: SIM905
+    """grep egrep fgrep zgrep zegrep zfgrep bzgrep xzgrep zstdgrep rg ag ack ack-grep sed awk gawk mawk nawk jq yq fd fdfind
+    gron expr""".split()  # noqa: SIM905
 )
 TEXT_ONLY = frozenset(name for name, reader in READERS.items() if reader.operands in ("text", "none")) | _SHELL_ITSELF - {
     "cd",
@@ -135,8 +135,8 @@ TEXT_ONLY = frozenset(name for name, reader in READERS.items() if reader.operand
 _SYSTEM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+")
 
 PLAIN_LOOKERS = frozenset(
-    """ls cat head tail wc grep rg find stat file du diff sort uniq cut tr pwd cd echo which basename dirname date whoami uname
-    true false""".split()  # noqa: SIM905
+    """ls cat head tail wc grep rg find stat file du diff sort uniq cut tr pwd cd echo which basename dirname date whoami
+    uname true false""".split()  # noqa: SIM905
 )
 """What runs unasked where there is no cage: each only with the options of `program_table`, and with plain words."""
 
@@ -218,7 +218,7 @@ def shows_content(part: Part, found: Effect) -> bool:
 
 
 def path_words(part: Part, found: Effect) -> Iterator[Word]:
-    """The words of `part` that are paths, as far as that can be seen: exactly where its options are known, else by their look."""
+    """The words of `part` that are paths: exactly where its options are known, otherwise those that look like one."""
     if found.kind == "looks":
         yield from (*found.reads, *found.names)
         return

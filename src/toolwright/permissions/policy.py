@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from toolwright.types import PermissionBehavior, PermissionMode
 
@@ -158,8 +159,8 @@ def _hidden_read(call: Call, judge: CommandJudge, rules: RuleSet, mode: Permissi
     if part is None:
         return None
     caged = _caged(call, judge, rules) if asked is None and mode != "bypassPermissions" else None
-    if caged is not None:
-        return caged
+    if caged is not None and caged.behavior == "allow":
+        return replace(caged, reason_type="safetyCheck")  # outside the cage nobody but a person may let it run
     reason = f"`{visible(part.shown)}` may read a path that a rule hides. (Read and Grep leave such paths out by themselves.)"
     return Decision("ask", reason, None, "safetyCheck")
 

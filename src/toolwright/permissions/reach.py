@@ -1,4 +1,4 @@
-"""Arguments by which a program does something that nobody who wrote its name in a rule had in mind: `zip -TT`, `split --filter`.
+"""Arguments by which a program does what nobody who wrote its name in a rule had in mind: `zip -TT`, `split --filter`.
 
 A rule's `*` covers none of these; a rule that names one does. Only for programs whose work is not to run others: a `*` for
 one of those is what it says (`breadth`). Knows programs only.

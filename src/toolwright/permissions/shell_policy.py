@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .breadth import named_outputs
+from .breadth import RUN_THE_FOLDER, may_be_of_environment, named_outputs
 from .calls import Call, Place
 from .command_paths import Paths, candidates
 from .command_rules import LONGEST_JUDGED, allows, fixed_words
@@ -168,12 +168,15 @@ class CommandJudge:
         """The first part that needs a question, or why none does."""
         if not self._is_clear():
             return Obstacle(self.unclear())
-        reasons = []
+        reasons, runs_there = [], False
         for part in self.line.certain_parts:
             covered = self._covered(part, rules, mode)
             if isinstance(covered, Obstacle):
                 return covered
             reasons.append(covered)
+            runs_there = runs_there or (covered.rule is not None and self._runs_what_is_there(part))
+        if self._activated and not runs_there:
+            return Obstacle("Activating a virtual environment needs permission: no rule allows a program of it.")
         found = max(reasons, key=_weight, default=Covered("It does nothing."))
         if _weight(found) == 0 and not self.plainly_looks():
             return Obstacle(NO_CAGE if not self.place.cage else NOT_CAGED)
@@ -197,7 +200,8 @@ class CommandJudge:
         if isinstance(found, Obstacle):
             return found
         missing = self._files_covered(part, rules, mode)
-        if missing is None and found.reason in (ONLY_LOOKS, OPENS) and any(self.paths.of(word, part) for word in written_targets(part)):
+        writes = any(self.paths.of(word, part) for word in written_targets(part))
+        if missing is None and writes and found.reason in (ONLY_LOOKS, OPENS):
             return Covered("It only looks, and writes where edits are allowed.", found.rule)
         return missing or found
 
@@ -223,14 +227,19 @@ class CommandJudge:
         """The folder of programs that `part` puts before all others: that of a virtual environment in the working folders."""
         if part.name not in ("source", ".") or len(part.words) != 2 or not ACTIVATES.fullmatch(part.words[1].text):
             return None
-        found = self.paths.of(part.words[1], part) if part.words[1].known and not part.assignments else None
+        alone = part.words[1].known and not part.assignments and not part.redirections and not part.wrapped
+        found = self.paths.of(part.words[1], part) if alone else None
         return dirname(found[0]) if found and all(self.place.root_of(path) is not None for path in found) else None
 
     @cached_property
-    def _program_folders(self) -> tuple[str, ...]:
-        """Folders inside the working folders that programs may come from."""
-        activated = (self._activates(part) for part in self.line.parts)
-        return (*self.place.programs, *(folder for folder in activated if folder is not None))
+    def _activated(self) -> tuple[str, ...]:
+        """The folders of programs of the virtual environments that the line activates."""
+        return tuple(folder for folder in map(self._activates, self.line.parts) if folder is not None)
+
+    def _runs_what_is_there(self, part: Part) -> bool:
+        """Whether `part` runs what the folder holds anyway: a program of the environment, or one that runs its files."""
+        there = (self.place.files.matching(join(folder, part.name)) for folder in self._activated)
+        return part.name in RUN_THE_FOLDER or any(there)
 
     def rule_covering(self, part: Part, index: RuleIndex) -> Rule | None:
         """The rule of `index` that allows the program of `part` and its arguments."""
@@ -248,7 +257,8 @@ class CommandJudge:
     def _by_name(self, part: Part, found: Effect) -> Part:
         """`.venv/bin/pytest` as `pytest`: a program of a virtual environment in the working folders is what its name says."""
         first = part.words[0]
-        if found.kind != "runs" or not (first.known and IN_ENVIRONMENT.fullmatch(first.text)):
+        in_environment = first.known and IN_ENVIRONMENT.fullmatch(first.text) and may_be_of_environment(part.name)
+        if found.kind != "runs" or not in_environment:
             return part
         inside = self._inside((first,), part, writing=True) is None
         renamed = replace(part, words=(Word(part.name), *part.words[1:]), source="")
@@ -295,7 +305,7 @@ class CommandJudge:
     def _planted(self, part: Part) -> str | None:
         """Where a program lies that would run in the place of the one that is known."""
         names = (word.text for word in (*part.wrapped, *part.words[:1]))
-        paths = (join(folder, name) for name in names for folder in self._program_folders)
+        paths = (join(folder, name) for name in names for folder in (*self.place.programs, *self._activated))
         return next((path for path in paths if self.place.files.matching(path) != ()), None)
 
     def _linked(self, found: Effect, part: Part) -> Obstacle | None:
