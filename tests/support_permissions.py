@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from glob import glob
 from typing import TypedDict, Unpack
 
+from msgspec.structs import replace
+
 from toolwright.permissions import Call, Decision, Place, RuleSet, decide
 from toolwright.permissions.reading import read_command
 from toolwright.types import PermissionMode
@@ -19,8 +21,18 @@ class RuleTexts(TypedDict, total=False):
     deny: Sequence[str]
 
 
-def judge(call: Call, mode: PermissionMode = "default", place: Place = PLACE, **rules: Unpack[RuleTexts]) -> Decision:
-    return decide(call, rules=RuleSet.parse(**rules), mode=mode, place=place)
+def judge(
+    call: Call, mode: PermissionMode = "default", place: Place = PLACE, *, cage: bool = False, **rules: Unpack[RuleTexts]
+) -> Decision:
+    here = replace(place, cage=True) if cage else place
+    return decide(call, rules=RuleSet.parse(**rules), mode=mode, place=here)
+
+
+def strictly(command: str, place: Place = PLACE) -> str:
+    """The answer where there is no cage to hold `command`: it stands beside a program that a rule allows, so every word of it
+    has to be known.
+    """
+    return judge(bash(f"approved; {command}"), place=place, allow=["Bash(approved)"]).behavior
 
 
 def read(path: str) -> Call:

@@ -9,6 +9,8 @@ from typing import Unpack
 import pytest
 
 from support_permissions import RuleTexts, bash, judge
+from toolwright.permissions import parse_rule
+from toolwright.permissions.breadth import allows_everything
 from toolwright.types import OptionsError
 
 
@@ -48,7 +50,7 @@ def test_allow_rules_cover_plain_words(rule: str, command: str, expected: bool) 
         *("npm x\r\ntouch x", "npm x $(touch x)", "npm x `touch x`", 'npm x "$(touch x)"', "npm x > x", "npm x <(touch x)"),
         *(
             "npm ${x@P}",
-            "A=1 npm x",
+            "NODE_OPTIONS=-rx npm x",
             "PATH=. npm x",
             "npm " + "x" * 10_000,
             "find . -delete",
@@ -237,33 +239,41 @@ def test_an_unknown_word_is_no_doubt_where_the_rule_could_not_mean_it() -> None:
     ("rule", "command", "expected"),
     [
         ("tar:*", "tar -czf a.tgz src", "allow"),
-        ("tar:*", "tar -xf a --to-com=x", "ask"),
+        ("tar:*", "tar -xf a --to-com=x", "allow"),
         ("tar -xf a --to-command=x:*", "tar -xf a --to-command=x", "allow"),
-        ("tar -I x:*", "tar -I x -cf a b --to-command=y", "ask"),
+        ("tar -xf:*", "tar -cf a b", "ask"),
         ("python3:*", "python3 x.py -c", "allow"),
-        ("python3:*", "python3 -c x", "ask"),
-        ("python3 -c:*", "python3 -c x", "allow"),
-        ("python3:*", "cat x | python3", "ask"),
-        ("python3:*", "python3 - < x", "ask"),
+        ("python3:*", "python3 -c x", "allow"),
+        ("python3 -m:*", "python3 -c x", "ask"),
+        ("python3 x.py:*", "cat x | python3", "ask"),
+        ("python3:*", "cat x | python3", "allow"),
+        ("python3:*", "python3 - < x", "allow"),
         ("find:*", "find . -name x", "allow"),
         ("find . -exec grep:*", "find . -exec grep x {} +", "ask"),
         ("make:*", "make -j4 all", "allow"),
-        ("make:*", "make -f x", "ask"),
-        ("make:*", "make SHELL=x", "ask"),
+        ("make:*", "make -f x", "allow"),
+        ("make:*", "make SHELL=x", "allow"),
+        ("make:*", "make -C sub test", "allow"),
         ("make -C sub:*", "make -C sub test", "allow"),
+        ("make -C sub:*", "make test", "ask"),
         ("npm test:*", "npm test -- --script-shell=x", "allow"),
-        ("npm test:*", "npm test --script-shell=x", "ask"),
+        ("npm test:*", "npm test --script-shell=x", "allow"),
         ("git:*", "git push origin main", "allow"),
         ("git:*", "git -c a=b push", "ask"),
         ("git:*", "git config a.b c", "ask"),
         ("prettier:*", "ls | xargs prettier --check", "allow"),
-        ("npm:*", "ls | xargs npm", "ask"),
+        ("npm:*", "ls | xargs npm", "allow"),
+        ("npm:*", "ls | xargs -I{} npm x {}", "allow"),
+        ("npm:*", "ls | xargs -I n nnpm", "ask"),
+        ("npm:*", "ls | xargs -I $X npm", "ask"),
+        ("xargs:*", "ls | xargs npm", "ask"),
         ("git commit:*", "git commit -m 'a b' --amend", "allow"),
         ("git commit:*", 'git commit -m "$(cat a)"', "allow"),
         ("git commit:*", "git commit -m $X", "ask"),
         ("git log:*", "x=--output=f; git log $x", "ask"),
         ("git log:*", 'git log "$X"', "ask"),
-        ("npm test:*", "npm test $X", "ask"),
+        ("npm test:*", "npm test $X", "allow"),
+        ("npm:*", "npm$X test", "ask"),
         ("npm test:*", "npm test -- $X", "allow"),
         ("git rebase:*", "git rebase -ix y main", "ask"),
         ("timeout 60:*", "timeout 60 npm x", "ask"),
@@ -273,7 +283,10 @@ def test_an_unknown_word_is_no_doubt_where_the_rule_could_not_mean_it() -> None:
         ("sudo -u:*", "sudo -u x y", "ask"),
         ("cp:*", "cp a b", "allow"),
         ("cp:*", "cp a /etc/b", "ask"),
-        ("tee:*", "ls | tee a", "ask"),
+        ("tee:*", "ls | tee a", "allow"),
+        ("tee:*", "ls | tee /tmp/a", "ask"),
+        ("tee:*", "ls | tee .bashrc", "ask"),
+        ("truncate:*", "truncate -s 0 a", "allow"),
         ("vim:*", "vim -c x", "ask"),
         ("bash -c:*", "bash -c x", "ask"),
         ("sh scripts/x.sh:*", "sh scripts/x.sh a", "allow"),
@@ -299,6 +312,13 @@ JUDGED = json.loads((Path(__file__).parent / "data" / "judged_commands.json").re
 @pytest.mark.parametrize("command", JUDGED["beyond_a_star"])
 def test_a_star_behind_a_program_does_not_cover_what_makes_it_another(command: str) -> None:
     assert verdict(command, allow=[f"Bash({command.split()[0]}:*)"]) == "ask"
+
+
+@pytest.mark.parametrize("command", JUDGED["all_behind_a_star"])
+def test_a_star_behind_a_program_that_runs_anything_is_what_it_says(command: str) -> None:
+    rule = f"Bash({command.split()[0]}:*)"
+    assert verdict(command, allow=[rule]) == "allow"
+    assert allows_everything(parse_rule(rule))
 
 
 def test_a_rule_that_names_the_argument_covers_it() -> None:
@@ -382,9 +402,11 @@ def test_what_env_and_trap_would_run_is_seen_or_asked_about(command: str) -> Non
         ("Bash(* install)", "$X install", "ask"),
         ("Bash(* install)", "n?m install", "ask"),
         ("Bash(~/bin/deploy:*)", "~/bin/deploy x", "ask"),
-        ("Bash(npm:*)", "NODE_ENV=$X npm x", "ask"),
+        ("Bash(npm:*)", "NODE_ENV=$X npm x", "allow"),
+        ("Bash(npm:*)", "NODE_OPTIONS=$X npm x", "ask"),
         ("Bash(npm:*)", "NODE_ENV= npm x", "allow"),
-        ("Bash(npm:*)", "EVIL=1 npm x", "ask"),
+        ("Bash(npm:*)", "ANYTHING=1 npm x", "allow"),
+        ("Bash(npm)", "ANYTHING=1 npm", "allow"),
         ('Bash(npm x "a b")', 'npm x  "a b"', "allow"),
         ("Bash(npm x 'a b')", 'npm x "a b"', "allow"),
         ('Bash(npm x "a b")', "npm x 'a b'", "ask"),

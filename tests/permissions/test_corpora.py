@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from support_permissions import KNOWN_FILES, PLACE, bash
 from toolwright.permissions import Place, RuleSet, decide
@@ -14,6 +15,7 @@ from toolwright.types import OptionsError, PermissionMode
 DATA = Path(__file__).parent / "data"
 ATTACKS = json.loads((DATA / "shell_attacks.json").read_text())
 ORDINARY = json.loads((DATA / "ordinary_commands.json").read_text())
+EVERYDAY = json.loads((DATA / "everyday_commands.json").read_text())
 ORDINARY_RULES = RuleSet.parse(**ORDINARY["rules"])
 MODES: tuple[PermissionMode, ...] = ("acceptEdits", "plan", "dontAsk", "auto")
 EDITS_OF_ONE_FILE = frozenset(
@@ -22,7 +24,10 @@ EDITS_OF_ONE_FILE = frozenset(
     cd-write uni-homoglyph""".split()  # noqa: SIM905 — a word list
 )
 """These only touch a file inside the working folder, which is what acceptEdits is for."""
-WORKING = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
+WHAT_THE_RULE_SAYS = frozenset("tar-to tar-I python-c perl-e node-e make npm-test tee".split())  # noqa: SIM905
+"""With a `*` these rules allow everything the program does, and that is what it does (`Bash(tee:*)`: in the folder)."""
+WORKING = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES, cage=True, readable=("/usr", "/etc/os-release"))
+UNCAGED = replace(WORKING, cage=False)
 
 
 def rules_of(text: str) -> RuleSet:
@@ -36,16 +41,38 @@ def rules_of(text: str) -> RuleSet:
 @pytest.mark.parametrize("form", ["Bash({})", "Bash({}:*)", "Bash({} *)"])
 @pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case["id"])
 def test_a_rule_for_a_command_allows_that_command_and_none_of_the_tricks_with_it(case: dict[str, str], form: str) -> None:
-    decision = decide(bash(case["command"]), rules=rules_of(form.format(case["rule"])), mode="default", place=WORKING)
-    assert (decision.behavior == "allow") == (case["expect"] == "allow"), decision.reason
+    rules = rules_of(form.format(case["rule"]))
+    by_rule = "*" in form and case["id"] in WHAT_THE_RULE_SAYS
+    caged = decide(bash(case["command"]), rules=rules, mode="default", place=WORKING)
+    uncaged = decide(bash(case["command"]), rules=rules, mode="default", place=UNCAGED)
+    if case["expect"] == "allow":
+        assert caged.caged or case["id"] == "ok-9", caged.reason
+        assert uncaged.behavior == "allow" or "*" not in form, uncaged.reason
+    else:
+        assert (caged.behavior == "allow" and not caged.caged) == by_rule, caged.reason
+        assert (uncaged.behavior == "allow") == by_rule, uncaged.reason
 
 
 @pytest.mark.parametrize("case", [case for case in ATTACKS if case["expect"] != "allow"], ids=lambda case: case["id"])
 @pytest.mark.parametrize("mode", MODES)
-def test_no_trick_runs_unasked_in_any_mode_but_bypass(case: dict[str, str], mode: PermissionMode) -> None:
-    decision = decide(bash(case["command"]), rules=rules_of(f"Bash({case['rule']}:*)"), mode=mode, place=WORKING)
+@pytest.mark.parametrize("place", [WORKING, UNCAGED], ids=["cage", "none"])
+def test_no_trick_runs_unasked_in_any_mode_but_bypass(case: dict[str, str], mode: PermissionMode, place: Place) -> None:
+    decision = decide(bash(case["command"]), rules=rules_of(f"Bash({case['rule']}:*)"), mode=mode, place=place)
     only_edits = mode == "acceptEdits" and case["id"] in EDITS_OF_ONE_FILE
-    assert (decision.behavior == "allow") == only_edits, decision.reason
+    if place.cage and case["id"] == "sub-proc-in":  # which file it reads is not known, and a rule for cat only looks
+        only_edits = False
+    by_rule = mode != "plan" and case["id"] in WHAT_THE_RULE_SAYS
+    assert (decision.behavior == "allow" and not decision.caged) == (only_edits or by_rule), decision.reason
+
+
+def test_most_tricks_are_asked_about_at_once_although_the_cage_would_stop_them() -> None:
+    """What still runs there is a git in a repository that names programs: they run in the cage as well."""
+    found = [case["id"] for case in ATTACKS if _runs_caged(case["command"]) and case["expect"] != "allow"]
+    assert found == ["git-bare"]
+
+
+def _runs_caged(command: str) -> bool:
+    return decide(bash(command), rules=RuleSet(), mode="default", place=WORKING).caged
 
 
 @pytest.mark.parametrize(("command", "expected"), ORDINARY["commands"])
@@ -54,11 +81,17 @@ def test_ordinary_work_gets_the_decision_a_person_would_expect(command: str, exp
     assert decision.behavior == expected, decision.reason
 
 
+@pytest.mark.parametrize(("command", "expected"), EVERYDAY["commands"])
+def test_everyday_commands_under_sensible_rules_run_unless_a_question_is_right(command: str, expected: str) -> None:
+    decision = decide(bash(command), rules=RuleSet.parse(allow=EVERYDAY["rules"]), mode="default", place=WORKING)
+    assert decision.behavior == expected, decision.reason
+
+
 def test_ordinary_work_is_not_asked_about_too_often() -> None:
     answers = [expected for _, expected in ORDINARY["commands"]]
     assert len(answers) > 400
     asked = answers.count("ask")
-    assert asked / len(answers) < 0.25
+    assert asked / len(answers) < 0.2
     told = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text()
     assert f"Of {len(answers)} commands" in told
     assert f"{answers.count('allow')} run, {asked} are asked about ({asked / len(answers):.0%}".replace("%", " %") in told

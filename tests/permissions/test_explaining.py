@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from support_permissions import KNOWN_FILES, PLACE, RuleTexts, bash, judge, read
 from toolwright.permissions import Call, Place, RuleSet, explain, parse_rule
+from toolwright.permissions.shell_policy import NO_CAGE
 from toolwright.types import PermissionMode
 
 
@@ -43,7 +44,7 @@ def test_the_command_as_it_is_read() -> None:
 
 UNCLOSED = "it is not valid bash (1:6: reached EOF without closing quote `'`)"
 INDIRECT = "${!name} evaluates what a variable holds"
-SETS = "setting X may change what later commands do"
+SETS = "setting PS4 may change what later commands do"
 HERE = {"folder": ["/work/app"]}
 
 
@@ -62,8 +63,11 @@ HERE = {"folder": ["/work/app"]}
             ],
         ),
         (
-            "X=1",
-            [{"command": "X=1", "does": "looks", "sets": ["X"], **HERE}, {"command": "X=1", "does": "unknown", "why": SETS}],
+            "PS4=1",
+            [
+                {"command": "PS4=1", "does": "looks", "sets": ["PS4"], **HERE},
+                {"command": "PS4=1", "does": "unknown", "why": SETS},
+            ],
         ),
         (
             "cd $X; cat a",
@@ -85,10 +89,33 @@ def test_hidden_characters_are_shown() -> None:
 
 
 def test_a_rule_tells_where_it_was_written() -> None:
-    rule = parse_rule("Bash(npm:*)", where="/work/app/.claude/settings.json:3")
-    found = explain(bash("npm x"), rules=RuleSet([rule]), mode="default", place=PLACE).to_dict()
+    rule = parse_rule("Bash(ours:*)", where="/work/app/.claude/settings.json:3")
+    found = explain(bash("ours x"), rules=RuleSet([rule]), mode="default", place=PLACE).to_dict()
     where = "/work/app/.claude/settings.json:3"
-    assert found["considered"] == [{"rule": "Bash(npm:*)", "behavior": "allow", "source": where, "said": "decides"}]
+    assert found["considered"] == [{"rule": "Bash(ours:*)", "behavior": "allow", "source": where, "said": "decides"}]
+
+
+def test_a_rule_that_allows_everything_is_told_as_such() -> None:
+    found = told(bash("npm x"), allow=["Bash(npm:*)", "Bash(npm run build)"])["considered"]
+    notes = {entry["rule"]: entry.get("note", "") for entry in found}
+    assert notes["Bash(npm run build)"] == ""
+    assert "Bash(npm:*) allows everything" in notes["Bash(npm:*)"]
+
+
+@pytest.mark.parametrize(
+    ("cage", "command", "expected"),
+    [
+        (True, "git log | head", ("kernel", True)),
+        (True, "npm x", ("kernel", False)),
+        (False, "ls", ("none", False)),
+        (True, "rm x", ("kernel", False)),
+    ],
+)
+def test_whether_a_command_would_run_in_the_cage_is_told(cage: bool, command: str, expected: tuple[str, bool]) -> None:
+    place = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES, cage=cage)
+    rules = RuleSet.parse(allow=["Bash(npm:*)"])
+    found = explain(bash(command), rules=rules, mode="default", place=place).to_dict()
+    assert (found["cage"], found["caged"]) == expected
 
 
 def test_calls_without_a_command_have_none() -> None:
@@ -163,4 +190,5 @@ def test_the_reason_speaks_of_the_part_that_does_most() -> None:
     for command in ("test -f a || touch a", "x=1; touch a", "touch a; ls"):
         assert judge(bash(command), "acceptEdits", place).reason == "Mode acceptEdits allows edits inside the working folders."
     assert judge(bash("ls | sort > x"), "acceptEdits", place).reason == "It only looks, and writes where edits are allowed."
-    assert judge(bash("ls > /dev/null"), "acceptEdits", place).reason == "It only looks, inside the working folders."
+    assert judge(bash("ls"), "acceptEdits", place).reason == "It only looks, inside the working folders."
+    assert judge(bash("ls > /dev/null"), "acceptEdits", place).reason == NO_CAGE

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support_permissions import bash, judge
+from support_permissions import bash, judge, strictly
 from toolwright.permissions import grammar
 from toolwright.permissions.grammar import plain_tree, run_shfmt, shell_tree
 from toolwright.permissions.reading import read_line
@@ -101,7 +101,8 @@ def test_no_command_hides_behind_a_comment(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["ls \\\n-l a#b", "echo 's#a#' \\\nb", "ls # a\nls", 'echo "#" \\\nb', "ls a \\\n # b"])
 def test_other_comments_and_other_continued_lines_are_read(command: str) -> None:
-    assert judge(bash(command)).behavior == "allow"
+    assert strictly(command) == "allow"
+    assert judge(bash(command), cage=True).caged
 
 
 def by_parser(text: str, program: Path, seconds: float = 30) -> str | None:

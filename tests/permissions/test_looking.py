@@ -9,7 +9,7 @@ from typing import Unpack
 import pytest
 from msgspec.structs import replace
 
-from support_permissions import KNOWN_FILES, PLACE, KnownFiles, RuleTexts, bash
+from support_permissions import KNOWN_FILES, PLACE, KnownFiles, RuleTexts, bash, judge
 from toolwright.permissions import Decision, Place, RuleSet, decide
 from toolwright.permissions.git_commands import config_is_plain
 from toolwright.permissions.scripts import sed_only_looks
@@ -18,7 +18,8 @@ WORKING = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
 
 
 def decided(command: str, place: Place = WORKING) -> Decision:
-    return decide(bash(command), rules=RuleSet(), mode="default", place=place)
+    """The decision beside a program that a rule allows: there is no cage for such a line, so every word has to be known."""
+    return judge(bash(f"approved; {command}"), place=place, allow=["Bash(approved)"])
 
 
 JUDGED = json.loads((Path(__file__).parent / "data" / "judged_commands.json").read_text())
@@ -27,12 +28,15 @@ JUDGED = json.loads((Path(__file__).parent / "data" / "judged_commands.json").re
 @pytest.mark.parametrize("command", JUDGED["acts"])
 def test_what_is_not_known_to_only_look_inside_is_asked_about(command: str) -> None:
     assert decided(command).behavior == "ask"
+    alone = judge(bash(command), place=WORKING, cage=True)
+    assert alone.behavior != "allow" or alone.caged
 
 
 @pytest.mark.parametrize("command", JUDGED["looks"])
 def test_what_only_looks_inside_runs_unasked(command: str) -> None:
     decision = decided(command)
     assert decision.behavior == "allow", decision.reason
+    assert judge(bash(command), place=WORKING, cage=True).caged
 
 
 @pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "cd sub && git status"])

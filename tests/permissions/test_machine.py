@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support_permissions import KnownFiles, bash, judge
+from support_permissions import KnownFiles, bash, judge, strictly
 from toolwright.permissions import Place
 from toolwright.types import PermissionMode
 
@@ -83,8 +83,10 @@ def test_a_rule_about_either_end_of_a_link_holds_wherever_the_command_has_gone(c
 
 
 def test_a_repository_is_judged_where_the_command_stands() -> None:
-    assert verdict("git status", Machine()) == "allow"
-    assert verdict("cd sub && git status", Machine()) == "ask"
+    place = Place("/work/app", (), "/home/ada", Machine())
+    assert strictly("git status", place) == "allow"
+    assert strictly("cd sub && git status", place) == "ask"
+    assert judge(bash("cd sub && git status"), place=place, cage=True).caged
 
 
 @pytest.mark.parametrize(

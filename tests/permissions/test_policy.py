@@ -86,8 +86,11 @@ def test_git_does_not_show_a_tracked_file_that_a_rule_hides(command: str, expect
             return covers(f"{folder}/.env")
 
     place = replace(PLACE, files=Tracking())
-    assert judge(bash(command), place=place, deny=["Read(.env)"]).behavior == expected
-    assert judge(bash(command), place=place, deny=["Read(.other)"]).behavior == "allow"
+    for judged, cage in ((bash(f"make; {command}"), False), (bash(command), True)):
+        hiding = judge(judged, place=place, cage=cage, deny=["Read(.env)"], allow=["Bash(make)"])
+        assert (hiding.behavior, hiding.caged) == (expected, cage and expected == "allow")
+        others = judge(judged, place=place, cage=cage, deny=["Read(.other)"], allow=["Bash(make)"])
+        assert (others.behavior, others.caged) == ("allow", cage)
 
 
 def test_git_in_a_folder_that_is_not_known_is_judged_as_in_the_session_s() -> None:

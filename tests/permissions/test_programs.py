@@ -108,8 +108,7 @@ def said(command: str) -> str:
         *(("export a=b", "looks"), ("export -n a", "runs"), ("export", "runs"), ("read a", "looks")),
         *(("read -r a b1", "looks"), ("read", "runs"), ("read A", "runs !A"), ("read -a b", "runs !-a")),
         *(("read $X", "runs !\0"), ("read http_proxy", "runs")),
-        *((f"ps {options}", "looks") for options in ("", "aux", "-ef", "-A", "-p 1", "--sort=-x")),
-        *((f"ps {options}", "runs") for options in ("-a", "eww", "$X", "-E", "aux eww")),
+        *((f"ps {options}", "runs") for options in ("", "aux", "-ef", "eww", "$X")),
     ],
 )  # fmt: skip
 def test_what_a_command_would_do(command: str, expected: str) -> None:

@@ -22,7 +22,16 @@ HARMLESS = [
         "time -p",
     ),
     *("command", "command -p", "nohup", "xargs", "xargs -n 1", "xargs -L 1", "xargs -P 4", "xargs --max-args 1"),
-    *("xargs --max-procs 4", "xargs -0 -r", "timeout 5 nice nohup", "\\time -p"),
+    *(
+        "xargs --max-procs 4",
+        "xargs -0 -r",
+        "xargs -I{}",
+        "xargs -I {}",
+        "xargs -d , -0r",
+        "xargs --replace={}",
+        "timeout 5 nice nohup",
+        "\\time -p",
+    ),
 ]
 OTHERS = [
     *(
@@ -32,7 +41,9 @@ OTHERS = [
         "timeout 5 -z",
         "nice -x",
         "stdbuf -x",
-        "xargs -I{}",
+        "xargs -I@@ @@",
+        "xargs -I $X",
+        "xargs -n $X",
         "xargs -a f",
         "command -x",
     ),

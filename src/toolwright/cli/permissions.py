@@ -96,6 +96,8 @@ def _lines(found: Answer) -> Iterator[str]:
     decided = found.explanation.decision.rule
     if decided is not None:
         yield f"rule: {visible(str(decided))} ({decided.behavior}, from {decided.where or decided.source})"
+    if told["commands"]:
+        yield f"cage: {CAGED if told['caged'] else CAGES[told['cage']]}"
     yield from _rule_lines(found)
     if told["commands"]:
         yield "the command, as it is read:"
@@ -103,15 +105,24 @@ def _lines(found: Answer) -> Iterator[str]:
 
 
 def _rule_lines(found: Answer) -> Iterator[str]:
+    from toolwright.permissions.breadth import breadth_note
+
     considered = found.explanation.considered
     if considered or found.problems or found.notes:
         yield "rules looked at:"
     for entry in considered:
         rule = entry.rule
         yield f"  {rule.behavior:<5} {visible(str(rule)):<32} {SAID[entry.said]} (from {rule.where or rule.source})"
+    if broad := breadth_note(entry.rule for entry in considered):
+        yield f"  {visible(broad)}"
     yield from (f"  {visible(problem)}" for problem in (*found.problems, *found.notes))
 
 
+CAGED = "it would run in it: nothing written, no host reached, no other process seen (held by the kernel)"
+CAGES = {
+    "kernel": "held by the kernel, for commands that only look; this one would run outside of it",
+    "none": "none works here",
+}
 DOES = {
     "looks": "only looks",
     "edits": "edits files",

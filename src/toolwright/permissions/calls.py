@@ -117,6 +117,10 @@ class Place(Struct, frozen=True):
                 return root
         return None
 
+    def may_read(self, path: str) -> bool:
+        """Whether the normal `path` lies in a working folder or in one of the places that may be read without a question."""
+        return self.root_of(path) is not None or any(path == top or path.startswith(f"{top}/") for top in self.readable)
+
 
 def normal_path(path: str) -> str | None:
     """`path` without `//`, `.` and `..`, or None when it is not an absolute path that can be judged."""

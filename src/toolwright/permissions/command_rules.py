@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 LONGEST_JUDGED = 10_000
 """A longer line is never covered by a rule with content."""
 
-SAFE_VARIABLES = frozenset(
-    """NODE_ENV LANG LANGUAGE LC_ALL LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LC_COLLATE TZ CI FORCE_COLOR NO_COLOR CLICOLOR
-    CLICOLOR_FORCE RUST_LOG RUST_BACKTRACE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING COLUMNS LINES TERM
-    COLORTERM GOOS GOARCH CGO_ENABLED DEBIAN_FRONTEND RAILS_ENV RACK_ENV APP_ENV ENVIRONMENT PORT VERBOSE DEBUG LOG_LEVEL
-    LOGLEVEL SOURCE_DATE_EPOCH GIT_TERMINAL_PROMPT CARGO_TERM_COLOR PIP_DISABLE_PIP_VERSION_CHECK PIP_NO_INPUT
-    TOKENIZERS_PARALLELISM""".split()  # noqa: SIM905 — a word list
-)
-"""Variables that change what is said, not what is run."""
-
 _ANY_BREAK = re.compile(r"[;&|\n\r(){}<>`$\"'\\!]+")
 
 
@@ -60,13 +51,7 @@ def allows(content: str, part: Part, effect: Effect) -> bool:
     """Whether an allow rule's content covers the simple command `part`, whose effect is known."""
     if not part.words[0].known:
         return False
-    if not all(assignment.name in SAFE_VARIABLES and _is_known(assignment.value) for assignment in part.assignments):
-        return False
     return _allows_words(content, part, effect) or (bool(part.wrapped) and _allows_wrapped(content, part, effect))
-
-
-def _is_known(value: Word | None) -> bool:
-    return value is None or value.known
 
 
 def _allows_words(content: str, part: Part, effect: Effect) -> bool:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from toolwright.types import PermissionMode
 
+from .breadth import breadth_note
 from .calls import Call, Place
 from .characters import made_visible
 from .lines import Part, visible
@@ -38,6 +39,8 @@ class Explanation(Struct, frozen=True):
     considered: tuple[Considered, ...] = ()
     commands: tuple[dict[str, Any], ...] = ()
     """Each simple command: what it is, what it would do, where it reads and writes; and what was not understood."""
+    cage: bool = False
+    """There is a cage here that the kernel holds."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -46,6 +49,8 @@ class Explanation(Struct, frozen=True):
             "rule": str(self.decision.rule) if self.decision.rule else None,
             "considered": [_considered_dict(entry) for entry in self.considered],
             "commands": list(self.commands),
+            "cage": "kernel" if self.cage else "none",
+            "caged": self.decision.caged,
         }
 
 
@@ -55,11 +60,12 @@ def explain(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) -
     judge = judge_of(call, place)
     considered = tuple(Considered(rule, _said(rule, call, judge, place, decision)) for rule in _in_order(rules))
     if judge is None:
-        return Explanation(decision, considered)
+        return Explanation(decision, considered, cage=place.cage)
     line = judge.line
     troubles = (*((line.unparsed,) if line.unparsed else ()), *line.doubts, *line.opaque)
     unclear = ({"command": made_visible(line.text), "does": "unknown", "why": made_visible(trouble)} for trouble in troubles)
-    return Explanation(decision, considered, (*(_command(part, judge) for part in line.parts), *unclear))
+    commands = (*(_command(part, judge) for part in line.parts), *unclear)
+    return Explanation(decision, considered, commands, place.cage)
 
 
 def _in_order(rules: RuleSet) -> Iterator[Rule]:
@@ -97,4 +103,6 @@ def _command(part: Part, judge: CommandJudge) -> dict[str, Any]:
 
 def _considered_dict(entry: Considered) -> dict[str, Any]:
     rule = entry.rule
-    return {"rule": str(rule), "behavior": rule.behavior, "source": rule.where or rule.source, "said": entry.said}
+    told = {"rule": str(rule), "behavior": rule.behavior, "source": rule.where or rule.source, "said": entry.said}
+    note = breadth_note((rule,))
+    return told | ({"note": note} if note else {})

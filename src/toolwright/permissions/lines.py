@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from .variables import changes_what_runs
 from .words import UNKNOWN, Word
 
 Moves = frozenset[tuple[Word, ...]]
@@ -75,6 +76,8 @@ class CommandLine(Struct, frozen=True):
     """Constructs that change what the parts mean; no rule with content covers a line with one."""
     opaque: tuple[str, ...] = ()
     """Places where commands may hide that cannot be seen."""
+    functions: tuple[str, ...] = ()
+    """Names it defines as functions; what they run is among the parts."""
 
     @property
     def certain_parts(self) -> Iterator[Part]:
@@ -100,8 +103,8 @@ def first_unknown(words: tuple[Word, ...]) -> int | None:
 
 
 def stays_harmless(name: str) -> bool:
-    """Lower-case names are a script's own, but for those that programs look at."""
-    return name.islower() and not name.endswith("_proxy") and name not in ("histchars", "auto_resume")
+    """Whether the commands after it run the same programs with `name` set as without."""
+    return not changes_what_runs(name)
 
 
 def visible(text: str) -> str:

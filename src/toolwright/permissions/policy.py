@@ -13,9 +13,11 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from toolwright.types import PermissionBehavior, PermissionMode
 
+from .caging import obstacle_to_cage, shows_kept
 from .calls import Call, Place, normal_path
 from .characters import hides_something
 from .command_rules import forbidding
@@ -30,6 +32,11 @@ from .ruleset import RuleIndex, RuleSet
 from .shell_policy import CommandJudge, Obstacle
 
 ReasonType: TypeAlias = Literal["rule", "mode", "workingDir", "safetyCheck", "preapproved", "hook", "other"]
+ONLY_LOOKS_CAGED = "It only looks: it runs where nothing can be written, no host reached and no secret read."
+STOPPED_IN_CAGE = (
+    "It was run where nothing can be written, no host reached and no secret read, and that stopped it: it needs permission."
+)
+NOT_IN_PLAN = "changes something, and mode plan only looks."
 _Verdict: TypeAlias = Literal["matches", "differs", "unclear"]
 
 
@@ -51,7 +58,8 @@ def decide(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) ->
     judge = judge_of(call, place)
     decision = (
         _forbidden(call, judge, rules, place)
-        or _by_mode(call, judge, mode, place)
+        or (_hidden_read(call, judge, rules, mode) if judge else None)
+        or _by_mode(call, judge, rules, mode, place)
         or _out_of_reach(call, judge, place)
         or (Decision("ask", call.no_longer_approved, None, "safetyCheck") if call.no_longer_approved else None)
         or _allowed(call, rules.index("allow"), place)
@@ -119,7 +127,7 @@ def _forbidden(call: Call, judge: CommandJudge | None, rules: RuleSet, place: Pl
     asked, also_doubt = _strictest(call, judge, rules.index("ask"), place)
     if asked:
         return Decision("ask", f"The rule {asked} asks for permission.", asked, "rule")
-    return _doubtful(call, doubt or also_doubt) or (_dangerous(judge, rules, place) if judge else None)
+    return _doubtful(call, doubt or also_doubt) or (_dangerous(judge, place) if judge else None)
 
 
 def _doubtful(call: Call, doubt: Rule | None) -> Decision | None:
@@ -132,7 +140,7 @@ def _doubtful(call: Call, doubt: Rule | None) -> Decision | None:
     return Decision("ask", f"{call.name} always needs a person's answer.") if call.must_ask else None
 
 
-def _dangerous(judge: CommandJudge, rules: RuleSet, place: Place) -> Decision | None:
+def _dangerous(judge: CommandJudge, place: Place) -> Decision | None:
     """Commands that a person has to see in every mode."""
     if hides_something(judge.line.text):
         return Decision(
@@ -141,9 +149,18 @@ def _dangerous(judge: CommandJudge, rules: RuleSet, place: Place) -> Decision | 
     target = critical_removal(judge.line, judge.paths, place)
     if target is not None:
         return Decision("ask", f"Removing {target!r} always needs a person's answer.", None, "safetyCheck", target)
-    part = judge.hidden_reads(rules.index("deny")) or judge.hidden_reads(rules.index("ask"))
+    return None
+
+
+def _hidden_read(call: Call, judge: CommandJudge, rules: RuleSet, mode: PermissionMode) -> Decision | None:
+    """A command that may read a path that a rule hides. The cage hides what deny rules hide; elsewhere a person is asked."""
+    denied, asked = judge.hidden_reads(rules.index("deny")), judge.hidden_reads(rules.index("ask"))
+    part = denied or asked
     if part is None:
         return None
+    caged = _caged(call, judge, rules) if asked is None and mode != "bypassPermissions" else None
+    if caged is not None and caged.behavior == "allow":
+        return replace(caged, reason_type="safetyCheck")  # outside the cage nobody but a person may let it run
     reason = f"`{visible(part.shown)}` may read a path that a rule hides. (Read and Grep leave such paths out by themselves.)"
     return Decision("ask", reason, None, "safetyCheck")
 
@@ -217,16 +234,42 @@ def _field_verdict(call: Call, name: str, pattern: str) -> _Verdict:
     return "matches" if value is not None and glob_matches(pattern, text) else "differs"
 
 
-def _by_mode(call: Call, judge: CommandJudge | None, mode: PermissionMode, place: Place) -> Decision | None:
+def _by_mode(call: Call, judge: CommandJudge | None, rules: RuleSet, mode: PermissionMode, place: Place) -> Decision | None:
     match mode:
         case "bypassPermissions":
             return Decision("allow", "Mode bypassPermissions allows every call.", reason_type="mode")
-        case "plan" if not (judge.only_looks() if judge else call.read_only):
-            return Decision("ask", f"{call.name} changes something, and mode plan only looks.", reason_type="mode")
+        case "plan" if judge is not None:
+            return _planned(call, judge, rules)
+        case "plan" if not call.read_only:
+            return Decision("ask", f"{call.name} {NOT_IN_PLAN}", reason_type="mode")
         case "acceptEdits" if _is_edit(call) and _obstacle(call, place) is None:
             return Decision("allow", "Mode acceptEdits allows edits inside the working folders.", reason_type="mode")
         case _:
             return None
+
+
+def _planned(call: Call, judge: CommandJudge, rules: RuleSet) -> Decision | None:
+    """In mode plan a command runs in the cage; where there is none, only if it plainly looks."""
+    if not judge.place.cage and judge.plainly_looks():
+        return None
+    return _caged(call, judge, rules) or Decision("ask", f"{call.name} {NOT_IN_PLAN}", reason_type="mode")
+
+
+def _caged(call: Call, judge: CommandJudge, rules: RuleSet) -> Decision | None:
+    """A line of programs that only look: it runs in the cage, unless the cage stopped it before."""
+    if not judge.place.cage or obstacle_to_cage(judge) is not None or _shows_hidden(judge, rules):
+        return None
+    if call.stopped_in_cage:
+        return Decision("ask", STOPPED_IN_CAGE, None, "safetyCheck")
+    covering = (judge.rule_covering(part, rules.index("allow")) for part in judge.line.certain_parts if part.words)
+    rule = next(filter(None, covering), None)
+    return Decision("allow", ONLY_LOOKS_CAGED, rule, "rule" if rule else "workingDir", caged=True)
+
+
+def _shows_hidden(judge: CommandJudge, rules: RuleSet) -> bool:
+    """Whether the line may show what a rule hides although it runs in the cage, which hides only files, and by deny rules."""
+    denied, asked = rules.index("deny").reads, rules.index("ask").reads
+    return bool(denied and shows_kept(judge, denied)) or bool(asked and not judge.looks_exactly())
 
 
 def _is_edit(call: Call) -> bool:
@@ -277,6 +320,9 @@ def _command_allowed(call: Call, judge: CommandJudge, rules: RuleSet, mode: Perm
     """A command line: covered part by part, or run in a sandbox that is trusted."""
     if call.sandboxed and judge.line.unparsed is None:
         return Decision("allow", "The command runs in a sandbox.", reason_type="mode")
+    caged = _caged(call, judge, rules)
+    if caged is not None:
+        return caged
     found = judge.obstacle(rules, mode)
     if isinstance(found, Obstacle):
         return Decision("ask", found.reason, found.rule, "workingDir" if found.path else "other", found.path)
@@ -287,10 +333,15 @@ def _command_allowed(call: Call, judge: CommandJudge, rules: RuleSet, mode: Perm
 
 def _looking(call: Call, place: Place) -> Decision:
     """A built-in tool that only reads files."""
-    path = _obstacle(call, place)
+    path = next((path for path in call.reads if not _may_read(path, place)), None) or next(iter(call.writes), None)
     if path is None:
         return Decision("allow", "Reading inside the working folders needs no permission.", reason_type="workingDir")
     return Decision("ask", f"{path} is outside the working folders.", None, "workingDir", path)
+
+
+def _may_read(path: str, place: Place) -> bool:
+    normal = normal_path(path)
+    return normal is not None and place.may_read(normal)
 
 
 def _covers(rule: Rule, call: Call) -> bool:

@@ -302,11 +302,6 @@ def _read(part: Part) -> Effect:
     return LOOKS if names and harmless else _beyond(unclear)
 
 
-def _process_list(part: Part) -> Effect:
-    given = [word.plain or "" for word in part.words[1:]]
-    return LOOKS if all(re.fullmatch(r"aux|ax|-[efAlFy]+|-p|\d+|-o|--sort=[-\w]+", text) for text in given) else RUNS
-
-
 _SPECIAL = {
     "find": _find,
     "sed": _sed,
@@ -323,6 +318,5 @@ _SPECIAL = {
     "local": _declare,
     "declare": _declare,
     "readonly": _declare,
-    "ps": _process_list,
     "read": _read,
 }

@@ -46,6 +46,7 @@ def read_line(text: str, parse: Parser = shell_tree) -> CommandLine:
         tuple(reader.parts),
         doubts=tuple(dict.fromkeys(reader.doubts)),
         opaque=tuple(dict.fromkeys(reader.opaque)),
+        functions=tuple(dict.fromkeys(reader.functions)),
     )
 
 
@@ -66,6 +67,7 @@ class _Reader(Expansions):
         super().__init__()
         self.parse = parse
         self.parts: list[Part] = []
+        self.functions: list[str] = []
         self.texts = 0
         self._bytes = b""
         self._certain = True
@@ -170,6 +172,7 @@ class _Reader(Expansions):
 
     def _walk_FuncDecl(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
         name = (node.get("Name") or {}).get("Value", "")
+        self.functions.append(name)
         self.doubts.append(f"it defines the function {name}")
         self.statement(node["Body"], ANYWHERE)
         return moves, moves

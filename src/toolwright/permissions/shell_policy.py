@@ -5,23 +5,30 @@ Pure: a function of the line as it was read, the rules, the mode and the place (
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
-from posixpath import join
+from functools import cached_property
+from posixpath import dirname, join
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .breadth import RUN_THE_FOLDER, may_be_of_environment, named_outputs
 from .calls import Call, Place
 from .command_paths import Paths, candidates
-from .command_rules import LONGEST_JUDGED, SAFE_VARIABLES, allows
-from .lines import CommandLine, Part, joined, visible
+from .command_rules import LONGEST_JUDGED, allows, fixed_words
+from .grammar import plain_tree
+from .lines import Assignment, CommandLine, Part, joined, visible
+from .lookers import PLAIN_LOOKERS, looks_by_name, name_words
 from .path_rules import PathRules
 from .programs import Effect, effect
 from .protected import is_protected
 from .rules import Rule
 from .ruleset import RuleIndex, RuleSet
+from .variables import changes_what_runs, is_search_path
 from .words import UNKNOWN, Word
+from .wrappers import ACTIVATES
 
 if TYPE_CHECKING:
     from toolwright.types import PermissionMode
@@ -29,6 +36,10 @@ if TYPE_CHECKING:
 READS_FROM = "<"
 ONLY_LOOKS = "It only looks, inside the working folders."
 OPENS = "It sets variables or opens files only."
+NO_CAGE = "It only looks, but no cage works here: without one only plain commands run without a question."
+NOT_CAGED = "It is not known to only look."
+IN_ENVIRONMENT = re.compile(r"(?:.*/)?\.?(?:virtual|v)?env[\w.-]*/bin/[\w.-]+")
+"""A program of a virtual environment, named by its path."""
 WORDS_TRIED = 200
 """So many words of an unknown program are held against the rules that hide paths."""
 
@@ -86,8 +97,8 @@ class CommandJudge:
 
     def _rule_about(self, part: Part, index: RuleIndex) -> Rule | None:
         found = self.effect(part)
-        writes = (*found.writes, *_written(part))
-        for word in candidates((*part.words[1 : WORDS_TRIED + 1], *found.names, *found.reads, *_read(part), *writes)):
+        writes = (*found.writes, *written_targets(part))
+        for word in candidates((*part.words[1 : WORDS_TRIED + 1], *found.names, *found.reads, *read_targets(part), *writes)):
             for path in self.paths.likely(word, part):
                 if rule := index.reads.covering(path, self.place):
                     return rule
@@ -114,7 +125,7 @@ class CommandJudge:
             self.place.files.git_tracks(folder, covers) for folder in self.paths.folders(part) or (self.place.cwd,)
         ):
             return True
-        for word in (*found.reads, *_read(part)):
+        for word in (*found.reads, *read_targets(part)):
             paths = self.paths.of(word, part)
             if paths is None or (found.walks and any(self.place.files.holds(path, covers) is not False for path in paths)):
                 return True
@@ -123,7 +134,7 @@ class CommandJudge:
     def touched(self, part: Part) -> tuple[list[str], list[str]]:
         """The paths that `part` is known to read and to write, for showing."""
         found = self.effect(part)
-        reads, writes = (*found.reads, *found.names, *_read(part)), (*found.writes, *_written(part))
+        reads, writes = (*found.reads, *found.names, *read_targets(part)), (*found.writes, *written_targets(part))
         return self._shown(reads, part), self._shown(writes, part)
 
     def _shown(self, words: Iterable[Word], part: Part) -> list[str]:
@@ -135,7 +146,7 @@ class CommandJudge:
     def protected_write(self) -> str | None:
         """A path that may not be written unseen and that the line would write."""
         for part in self.line.parts:
-            for word in (*self.effect(part).writes, *_written(part)):
+            for word in (*self.effect(part).writes, *written_targets(part), *named_outputs(part)):
                 for path in self.paths.likely(word, part):
                     if is_protected(path, self.place):
                         return path
@@ -143,31 +154,40 @@ class CommandJudge:
 
     # what needs no question
 
-    def only_looks(self) -> bool:
-        """Whether the whole line is known to look inside the working folders and do nothing else."""
-        return self._is_clear() and all(self._looks_at_files(part) for part in self.line.certain_parts)
+    def plainly_looks(self) -> bool:
+        """Whether the line is nothing but plain words for a few programs that look: what runs unasked without a cage."""
+        if plain_tree(self.line.text) is None or not self._is_clear():
+            return False
+        return all(part.name in PLAIN_LOOKERS and self._looks(part) is None for part in self.line.parts)
 
-    def _looks_at_files(self, part: Part) -> bool:
-        no_writes = all(self.paths.of(word, part) == () for word in _written(part))
-        return no_writes and self._looks(part) is None and self._inside(_read(part), part) is None
+    def looks_exactly(self) -> bool:
+        """Whether it is known of every part, to the last word, what it looks at."""
+        return self._is_clear() and all(self.effect(part).kind == "looks" for part in self.line.parts)
 
     def obstacle(self, rules: RuleSet, mode: PermissionMode) -> Obstacle | Covered:
         """The first part that needs a question, or why none does."""
         if not self._is_clear():
-            return Obstacle(self._unclear())
-        reasons = []
+            return Obstacle(self.unclear())
+        reasons, runs_there = [], False
         for part in self.line.certain_parts:
             covered = self._covered(part, rules, mode)
             if isinstance(covered, Obstacle):
                 return covered
             reasons.append(covered)
-        return max(reasons, key=_weight, default=Covered("It does nothing."))
+            runs_there = runs_there or (covered.rule is not None and self._runs_what_is_there(part))
+        if self._activated and not runs_there:
+            return Obstacle("Activating a virtual environment needs permission: no rule allows a program of it.")
+        found = max(reasons, key=_weight, default=Covered("It does nothing."))
+        if _weight(found) == 0 and not self.plainly_looks():
+            return Obstacle(NO_CAGE if not self.place.cage else NOT_CAGED)
+        return found
 
     def _is_clear(self) -> bool:
         line = self.line
         return line.unparsed is None and not line.doubts and not line.opaque and len(line.text) <= LONGEST_JUDGED
 
-    def _unclear(self) -> str:
+    def unclear(self) -> str:
+        """Why it is not known what the line would do."""
         line = self.line
         if line.unparsed is not None:
             return f"The command cannot be judged: {line.unparsed}."
@@ -180,41 +200,93 @@ class CommandJudge:
         if isinstance(found, Obstacle):
             return found
         missing = self._files_covered(part, rules, mode)
-        if missing is None and found.reason == ONLY_LOOKS and any(self.paths.of(word, part) for word in _written(part)):
+        writes = any(self.paths.of(word, part) for word in written_targets(part))
+        if missing is None and writes and found.reason in (ONLY_LOOKS, OPENS):
             return Covered("It only looks, and writes where edits are allowed.", found.rule)
         return missing or found
 
     def _program_covered(self, part: Part, rules: RuleSet, mode: PermissionMode) -> Covered | Obstacle:
         if not part.words:
             return Covered(OPENS)
+        if self._activates(part) is not None:
+            return Covered(OPENS)
         missing = self._looks(part)
         rule = self.rule_covering(part, rules.index("allow"))
         if missing is None:
-            return Covered(ONLY_LOOKS, rule)
+            return Covered(ONLY_LOOKS, None if self.place.cage else rule)
         found = self.effect(part)
-        if rule is not None:
+        if rule is not None and not (self.place.cage and names_only_a_looker(rule.content or "", part)):
             return self._within(part, found, rules, mode) or Covered(f"The rule {rule} allows it.", rule)
-        if mode == "acceptEdits" and found.kind == "edits" and not part.assignments:
+        if mode == "acceptEdits" and found.kind == "edits" and self.changed_by_variable(part) is None:
             return self._within(part, found, rules, mode) or Covered(
                 "Mode acceptEdits allows edits inside the working folders."
             )
         return missing
 
+    def _activates(self, part: Part) -> str | None:
+        """The folder of programs that `part` puts before all others: that of a virtual environment in the working folders."""
+        if part.name not in ("source", ".") or len(part.words) != 2 or not ACTIVATES.fullmatch(part.words[1].text):
+            return None
+        alone = part.words[1].known and not part.assignments and not part.redirections and not part.wrapped
+        found = self.paths.of(part.words[1], part) if alone else None
+        return dirname(found[0]) if found and all(self.place.root_of(path) is not None for path in found) else None
+
+    @cached_property
+    def _activated(self) -> tuple[str, ...]:
+        """The folders of programs of the virtual environments that the line activates."""
+        return tuple(folder for folder in map(self._activates, self.line.parts) if folder is not None)
+
+    def _runs_what_is_there(self, part: Part) -> bool:
+        """Whether `part` runs what the folder holds anyway: a program of the environment, or one that runs its files."""
+        there = (self.place.files.matching(join(folder, part.name)) for folder in self._activated)
+        return part.name in RUN_THE_FOLDER or any(there)
+
     def rule_covering(self, part: Part, index: RuleIndex) -> Rule | None:
         """The rule of `index` that allows the program of `part` and its arguments."""
         if self.tool != "Bash" or not index.commands:
             return None
+        if self.changed_by_variable(part) is not None:
+            return None
         found = self.effect(part)
-        starts = {words[0].text for words in (part.words, part.wrapped) if words} | {joined(part.words).partition(" ")[0]}
-        return next((rule for content, rule in index.commands.starting_with(starts) if allows(content, part, found)), None)
+        named = self._by_name(part, found)
+        starts = {words[0].text for words in (part.words, part.wrapped, named.words) if words}
+        starts.add(joined(part.words).partition(" ")[0])
+        about = index.commands.starting_with(starts)
+        return next((rule for content, rule in about if allows(content, part, found) or allows(content, named, found)), None)
+
+    def _by_name(self, part: Part, found: Effect) -> Part:
+        """`.venv/bin/pytest` as `pytest`: a program of a virtual environment in the working folders is what its name says."""
+        first = part.words[0]
+        in_environment = first.known and IN_ENVIRONMENT.fullmatch(first.text) and may_be_of_environment(part.name)
+        if found.kind != "runs" or not in_environment:
+            return part
+        inside = self._inside((first,), part, writing=True) is None
+        renamed = replace(part, words=(Word(part.name), *part.words[1:]), source="")
+        return renamed if inside and not looks_by_name(renamed) and effect(renamed).kind == "runs" else part
 
     def _within(self, part: Part, found: Effect, rules: RuleSet, mode: PermissionMode) -> Obstacle | None:
         """Why a program whose targets are known may not reach them under a rule or mode."""
-        if found.kind == "writes":
-            return self._writable(found.writes, part, rules, mode)
-        if found.kind not in ("edits", "changes"):
+        if found.kind not in ("edits", "changes", "writes"):
             return None
-        return self._inside((*found.writes, *(found.reads if mode == "acceptEdits" else ())), part)
+        edits = rules.index("allow").edits
+        written = (word for word in found.writes if found.kind != "writes" or not self._by_rule(word, part, edits))
+        missing = self._inside(written, part, writing=True)
+        return missing or (self._inside(found.reads, part) if mode == "acceptEdits" else None)
+
+    def changed_by_variable(self, part: Part) -> Obstacle | None:
+        """Why a variable that `part` sets may change what runs; None if none can."""
+        for assignment in part.assignments:
+            if changes_what_runs(assignment.name) and not self._searches_inside(assignment, part):
+                return Obstacle(f"`{visible(part.shown)}` sets {assignment.name}, which may change what it does.")
+        return None
+
+    def _searches_inside(self, assignment: Assignment, part: Part) -> bool:
+        """Whether a search path names working folders only: `PYTHONPATH=src`."""
+        value = assignment.value
+        if not is_search_path(assignment.name) or value is None or not value.known:
+            return False
+        folders = [Word(piece or ".") for piece in value.text.split(":")]
+        return self._inside(folders, part, writing=True) is None
 
     def _looks(self, part: Part) -> Obstacle | None:
         """Why `part` is not known to only look inside the working folders; None if it is."""
@@ -222,9 +294,8 @@ class CommandJudge:
         found = self.effect(part)
         if found.kind != "looks":
             return Obstacle(_needs(shown, found))
-        unsafe = next((name for name in (value.name for value in part.assignments) if name not in SAFE_VARIABLES), None)
-        if unsafe and part.words and part.name not in _DECLARATIONS:
-            return Obstacle(f"`{shown}` sets {unsafe}, which may change what it does.")
+        if (changed := self.changed_by_variable(part)) is not None:
+            return changed
         if (planted := self._planted(part)) is not None:
             return Obstacle(f"`{shown}` would run {planted}, a program of the working folders.", path=planted)
         if found.is_git and not self._git_is_plain(part):
@@ -234,7 +305,7 @@ class CommandJudge:
     def _planted(self, part: Part) -> str | None:
         """Where a program lies that would run in the place of the one that is known."""
         names = (word.text for word in (*part.wrapped, *part.words[:1]))
-        paths = (join(folder, name) for name in names for folder in self.place.programs)
+        paths = (join(folder, name) for name in names for folder in (*self.place.programs, *self._activated))
         return next((path for path in paths if self.place.files.matching(path) != ()), None)
 
     def _linked(self, found: Effect, part: Part) -> Obstacle | None:
@@ -249,19 +320,21 @@ class CommandJudge:
         folders = self.paths.folders(part)
         return folders is not None and all(self.place.files.git_is_plain(folder) for folder in folders)
 
-    def _inside(self, words: Iterable[Word], part: Part) -> Obstacle | None:
+    def _inside(self, words: Iterable[Word], part: Part, *, writing: bool = False) -> Obstacle | None:
+        """Why not every path is known to lie where it may be read, or written, without a question."""
+        within = self.place.root_of if writing else self.place.may_read
         for word in words:
             found = self.paths.of(word, part)
             if found is None:
                 return Obstacle(f"It is not known which path {visible(word.text)!r} is.")
-            outside = next((path for path in found if self.place.root_of(path) is None), None)
+            outside = next((path for path in found if not within(path)), None)
             if outside is not None:
                 return Obstacle(f"{outside} is outside the working folders.", path=outside)
         return None
 
     def _files_covered(self, part: Part, rules: RuleSet, mode: PermissionMode) -> Obstacle | None:
         """Redirections: targets are edits, sources are reads."""
-        return self._readable(_read(part), part, rules) or self._writable(_written(part), part, rules, mode)
+        return self._readable(read_targets(part), part, rules) or self._writable(written_targets(part), part, rules, mode)
 
     def _readable(self, words: Iterable[Word], part: Part, rules: RuleSet) -> Obstacle | None:
         allow = rules.index("allow")
@@ -276,7 +349,7 @@ class CommandJudge:
         for word in words:
             if self.paths.of(word, part) == ():
                 continue
-            if mode == "acceptEdits" and self._inside((word,), part) is None:
+            if mode == "acceptEdits" and self._inside((word,), part, writing=True) is None:
                 continue
             if not self._by_rule(word, part, edits):
                 return Obstacle(f"Writing {visible(word.text)} needs permission: no rule and no mode allows that edit.")
@@ -285,9 +358,9 @@ class CommandJudge:
     def file_covered(self, part: Part, index: RuleIndex) -> bool:
         """Whether a rule of `index` allows a file that `part` is fed from or writes to."""
         found = self.effect(part)
-        written = (*_written(part), *(found.writes if found.kind == "writes" else ()))
+        written = (*written_targets(part), *(found.writes if found.kind == "writes" else ()))
         return any(self._by_rule(word, part, index.edits) for word in written) or any(
-            self._by_rule(word, part, index.reads) for word in _read(part)
+            self._by_rule(word, part, index.reads) for word in read_targets(part)
         )
 
     def _by_rule(self, word: Word, part: Part, index: PathRules) -> bool:
@@ -300,7 +373,10 @@ def _weight(covered: Covered) -> int:
     return 2 if covered.rule is not None else int(covered.reason not in (ONLY_LOOKS, OPENS))
 
 
-_DECLARATIONS = frozenset(("export", "local", "declare", "readonly"))
+def names_only_a_looker(content: str, part: Part) -> bool:
+    """Whether a rule says no more than the name of a program that only looks: it allows looking, and that is for the cage."""
+    size = name_words(part)
+    return size > 0 and "*" in content and len(fixed_words(content)) <= size
 
 
 def _needs(shown: str, found: Effect) -> str:
@@ -309,9 +385,9 @@ def _needs(shown: str, found: Effect) -> str:
     return f"`{shown}` needs permission: no rule allows it."
 
 
-def _written(part: Part) -> tuple[Word, ...]:
+def written_targets(part: Part) -> tuple[Word, ...]:
     return tuple(redirection.target for redirection in part.redirections if redirection.operator != READS_FROM)
 
 
-def _read(part: Part) -> tuple[Word, ...]:
+def read_targets(part: Part) -> tuple[Word, ...]:
     return tuple(redirection.target for redirection in part.redirections if redirection.operator in (READS_FROM, "<>"))

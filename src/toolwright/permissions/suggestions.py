@@ -13,12 +13,25 @@ from msgspec.structs import replace
 
 from toolwright.types import OptionsError, PermissionMode, PermissionRuleValue, PermissionUpdate
 
+from .breadth import breadth_note
 from .calls import Call, Place, normal_path
 from .policy import decide, judge_of
 from .protected import is_protected
+from .rules import Rule, whole_tool
 from .ruleset import RuleSet
 
 NO_RULES = RuleSet()
+
+
+def offered_breadth(updates: Iterable[PermissionUpdate]) -> str | None:
+    """What a person has to know before choosing one of `updates`: that it would allow everything. None if none would."""
+    return breadth_note(
+        Rule(rule.tool_name, whole_tool(rule.rule_content), "allow")
+        for update in updates
+        if update.type == "addRules" and update.behavior == "allow"
+        for rule in update.rules or ()
+    )
+
 
 RUNS_TASKS = frozenset(
     {
@@ -100,7 +113,7 @@ def _to_accept_edits(outside: list[str], mode: PermissionMode) -> list[Permissio
 
 def _for_reads(call: Call, place: Place) -> list[PermissionUpdate]:
     paths = (normal_path(path) for path in call.reads)
-    outside = sorted({path for path in paths if path and place.root_of(path) is None})
+    outside = sorted({path for path in paths if path and not place.may_read(path)})
     folders = {dirname(path) for path in outside if _can_be_a_pattern(dirname(path))} - {"/"}
     return [_rules((_rule("Read", f"/{folder}/**") for folder in sorted(folders)), "session")] if folders else []
 

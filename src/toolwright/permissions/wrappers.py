@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .words import NO_WORD, UNKNOWN, Word
 
@@ -52,8 +53,9 @@ def unwrapped(words: Words) -> Unwrapped | None:
     if name is None:
         return None
     base = name.rpartition("/")[2]
-    if base in HARMLESS and (inner := _harmless(base, words)) is not None:
-        return Unwrapped((inner,), harmless=True, length=len(inner) - (base == "xargs"))
+    if base in HARMLESS and (place := _inner_place(base, words)) is not None:
+        inner = _given_by_xargs(words, place) if base == "xargs" else words[place:]
+        return Unwrapped((inner,), harmless=True, length=len(words) - place)
     if base in ("command", "builtin") and len(words) > 1 and words[1].plain in ("-v", "-V"):
         return None
     if base in _SPECIAL:
@@ -69,18 +71,43 @@ _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 _STDBUF = re.compile(r"(-[ioe]|--(input|output|error)=)(0|L|\d+[KMG]?)")
 _NICE = re.compile(r"--?\d+|--adjustment=-?\d+|-n-?\d+")
 _TIMEOUT = re.compile(r"-v|--verbose|--foreground|-f|-p|--preserve-status|--(kill-after|signal)=[\w.]+|-[ks][\w.]+")
-_XARGS = re.compile(r"-0|-r|-t|--null|--no-run-if-empty|-[nLP]\d+|--max-(args|procs|lines)=\d+")
+_XARGS = re.compile(
+    r"-[0rtx]+|--null|--no-run-if-empty|--verbose|--exit|-[nLPs]\d+|--max-(args|procs|lines|chars)=\d+|-I.+|--replace=.+|-d.+"
+    r"|--delimiter=.+",
+    re.DOTALL,
+)
+_XARGS_VALUED = ("-n", "-L", "-P", "-s", "-I", "-d", "--max-args", "--max-procs", "--max-chars", "--delimiter")
+_REPLACED = re.compile(r"(?:-I|--replace=)(.+)", re.DOTALL)
 
 
-def _harmless(name: str, words: Words) -> Words | None:
+def _inner_place(name: str, words: Words) -> int | None:
+    """The place of the wrapped command's first word, or None if that is not certain."""
     place = _command_place(name, words)
     if place is None or place >= len(words):
         return None
     first = words[place]
-    if first.text.startswith("-") or UNKNOWN in first.text or first.glob:
-        return None
-    inner = words[place:]
-    return (*inner, NO_WORD) if name == "xargs" else inner
+    unclear = first.text.startswith("-") or UNKNOWN in first.text or first.glob
+    return None if unclear or (name == "xargs" and _mark(words[:place]) in first.text) else place
+
+
+def _mark(options: Words) -> str:
+    """The text that xargs replaces by what it reads; a text that no word holds if it adds that at the end."""
+    found = UNKNOWN
+    waiting = [word.text for word in reversed(options[1:])]
+    while waiting:
+        option = waiting.pop()
+        value = waiting.pop() if option in _XARGS_VALUED else ""
+        attached = _REPLACED.fullmatch(option)
+        found = attached[1] if attached else value if option == "-I" else found
+    return found
+
+
+def _given_by_xargs(words: Words, place: int) -> Words:
+    """The command with what is read in the place of the mark, or behind it."""
+    mark, inner = _mark(words[:place]), words[place:]
+    if mark == UNKNOWN:
+        return (*inner, NO_WORD)
+    return tuple(replace(word, text=word.text.replace(mark, UNKNOWN)) if mark in word.text else word for word in inner)
 
 
 def _command_place(name: str, words: Words) -> int | None:
@@ -94,7 +121,7 @@ def _command_place(name: str, words: Words) -> int | None:
         case "stdbuf":
             return _skip(words, _STDBUF, with_value=("-i", "-o", "-e"))
         case "xargs":
-            return _skip(words, _XARGS, with_value=("-n", "-L", "-P", "--max-args", "--max-procs"))
+            return _skip(words, _XARGS, with_value=_XARGS_VALUED)
         case "time" | "command":
             return _skip(words, re.compile("-p"))
         case _:
@@ -106,6 +133,8 @@ def _skip(words: Words, flags: re.Pattern[str], *, with_value: tuple[str, ...] =
     while place < len(words) and words[place].known:
         text = words[place].text
         if text in with_value:
+            if place + 1 < len(words) and not words[place + 1].known:
+                break
             place += 2
         elif flags.fullmatch(text):
             place += 1
@@ -144,8 +173,13 @@ def _eval(words: Words) -> Unwrapped:
     return Unwrapped(texts=(" ".join(word.text for word in words[1:]),))
 
 
-def _source(words: Words) -> Unwrapped:
-    return Unwrapped(opaque=True)
+ACTIVATES = re.compile(r"(?:.*/)?\.?(?:virtual|v)?env[\w.-]*/bin/activate")
+"""The script that puts a virtual environment's programs in front of all others, and does nothing else."""
+
+
+def _source(words: Words) -> Unwrapped | None:
+    is_activation = len(words) == 2 and words[1].known and ACTIVATES.fullmatch(words[1].text)
+    return None if is_activation else Unwrapped(opaque=True)
 
 
 def _trap(words: Words) -> Unwrapped | None:

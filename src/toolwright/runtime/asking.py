@@ -51,13 +51,14 @@ class Question(Struct, frozen=True):
     offers: list[PermissionUpdate]
 
     def context(self) -> AskedContext:
-        from toolwright.runtime.shown_text import description, shown, title  # not before a person is asked
+        from toolwright.permissions.suggestions import offered_breadth  # not before a person is asked
+        from toolwright.runtime.shown_text import description, shown, title
 
         return AskedContext(
             suggestions=self.offers,
             tool_use_id=self.tool_use_id,
             blocked_path=self.decision.blocked_path,
-            decision_reason=shown(self.decision.reason),
+            decision_reason=shown(" ".join(filter(None, (self.decision.reason, offered_breadth(self.offers))))),
             title=title(self.tool, self.call.input),
             display_name=self.call.name,
             description=description(self.call.input),

@@ -112,7 +112,7 @@ class Gate:
             return decision
         if hook.decision == "ask":
             return asked_by_hook(decision, hook, self.mode)
-        if hook.decision == "allow" and decision.caged and self.mode != "plan":
+        if hook.decision == "allow" and decision.caged and self.mode != "plan" and decision.reason_type != "safetyCheck":
             return replace(decision, caged=False)
         if hook.decision == "allow" and decision.behavior == "ask" and not must_reach_a_person(call, decision):
             return replace(decision, behavior="allow", reason=hook.reason or "A hook allowed it.", reason_type="hook")

@@ -107,7 +107,13 @@ def notes_on(ground: Ground) -> Iterator[str]:
     """Lines of diagnostics about settings: what was left out, what does nothing here."""
     settings = ground.settings
     yield from (f"toolwright: {note}" for note in settings.notes)
-    yield from (f"toolwright: {problem}" for problem in settings_rules(settings.rules)[1])
+    rules, problems = settings_rules(settings.rules)
+    yield from (f"toolwright: {problem}" for problem in problems)
+    if any(rule.tool == "Bash" and rule.behavior == "allow" for rule in rules.rules):
+        from toolwright.permissions.breadth import breadth_note  # for settings that allow commands
+
+        note = breadth_note(rules.rules)
+        yield from (f"toolwright: settings: {note}",) if note else ()
     for named, folder in ground.settings_folders().items():
         if not os.path.isdir(folder):
             yield f"toolwright: settings: additionalDirectories: {named} is not a folder and was left out"
