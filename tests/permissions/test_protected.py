@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from support_permissions import KNOWN_FILES, KnownFiles
 from toolwright.permissions import Place
 from toolwright.permissions.protected import is_protected
+from toolwright.types import protected_names
+from toolwright.types.protected_names import Entry
 
-OWN = Place("/work/app", ("/work/lib",), "/home/ada", own=("/home/ada/.state",))
+OWN = Place("/work/app", ("/work/lib",), "/home/ada", files=KNOWN_FILES, own=("/home/ada/.state",))
 
 
 @pytest.mark.parametrize(
@@ -41,3 +44,60 @@ def test_a_session_may_work_inside_our_own_folder() -> None:
     place = Place("/state/work", own=("/state",))
     assert not is_protected("/state/work/a", place)
     assert is_protected("/state/other", place)
+
+
+GROUPS = [value for name, value in vars(protected_names).items() if name.endswith("_ENTRIES")]
+ENTRIES: list[Entry] = [entry for group in GROUPS for entry in group]
+
+
+def test_every_entry_says_which_program_reads_it_and_where_that_is_written() -> None:
+    assert len(GROUPS) == 9
+    assert all(entry.name and entry.program and entry.source for entry in ENTRIES)
+    names = [entry.name for entry in ENTRIES]
+    assert len(names) == len(set(names))
+
+
+BESIDE = protected_names.BESIDE_HEAD_ENTRIES
+
+
+@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry not in BESIDE], ids=lambda entry: entry.name)
+def test_every_entry_is_protected_in_any_folder_and_any_case(entry: Entry) -> None:
+    name = entry.name.replace("*", "x")
+    if entry in protected_names.BEGINNING_ENTRIES:
+        name += "yml"
+    is_folder = any(entry in group for group in (protected_names.FOLDER_ENTRIES, protected_names.NESTED_ENTRIES))
+    for path in (name, f"a/b/{name}", name.upper(), f"a/{name}/x" if is_folder else name):
+        assert is_protected(f"/work/app/{path}", OWN)
+
+
+@pytest.mark.parametrize(
+    "path",
+    """Makefile package.json conftest.py setup.py tox.ini .env .gitignore .gitattributes .editorconfig .eslintrc.js .prettierrc
+    .python-version .nvmrc .github/workflows/ci.yml bin/run src/venv.py lib/node_modules.py weights/model.pth head.html
+    src/head/index.ts config config/settings.py hooks/useState.ts objects/a.py refs/a info/a.md mise.py mise-en-place.md
+    vendor/lib/a.go .vimspector.json my.vimrc notes.hgrc lefthooks.md .venv/pip.txt""".split(),  # noqa: SIM905 — a word list
+)
+def test_ordinary_files_of_a_project_are_not_protected(path: str) -> None:
+    assert not is_protected(f"/work/app/{path}", OWN)
+
+
+class WithHead(KnownFiles):
+    """A machine where `/work/app/docs/HEAD` is there."""
+
+    def matching(self, pattern: str) -> tuple[str, ...] | None:
+        return (pattern,) if pattern == "/work/app/docs/HEAD" else ()
+
+
+@pytest.mark.parametrize("entry", BESIDE, ids=lambda entry: entry.name)
+def test_beside_a_head_the_files_of_a_repository_are_protected(entry: Entry) -> None:
+    place = Place("/work/app", files=WithHead())
+    assert is_protected(f"/work/app/docs/{entry.name}", place)
+    assert is_protected(f"/work/app/docs/{entry.name.upper()}", place)
+    assert is_protected(f"/work/app/docs/{entry.name}/a/b", place)
+    assert not is_protected(f"/work/app/{entry.name}", place)
+    assert not is_protected(f"/work/app/docs/a/{entry.name}", place)
+    assert not is_protected(f"/work/app/docs/x{entry.name}", place)
+
+
+def test_where_nothing_is_known_of_the_machine_a_head_may_be_there() -> None:
+    assert is_protected("/work/app/config", Place("/work/app"))

@@ -128,7 +128,12 @@ STRANGERS_FILES = """AGENTS.md GEMINI.md CLAUDE.local.md a/CLAUDE.md .cursor/mcp
     .codex/config.toml .vscode/tasks.json .idea/workspace.xml .mcp.json .git/hooks/pre-commit .husky/pre-commit .envrc .bashrc
     .devcontainer/devcontainer.json .npmrc .pre-commit-config.yaml .cursorrules .windsurfrules .clinerules
     .github/copilot-instructions.md .ssh/authorized_keys .aws/config .config/autostart/a.desktop .config/systemd/user/a.service
-    .local/bin/ls""".split()  # noqa: SIM905 — a word list
+    .local/bin/ls .hg/hgrc .jj/repo/config.toml .gdbinit .lldbinit .vimrc .exrc .nvim.lua .lefthook.yml lefthook-local.yml
+    mise.toml .mise.local.toml mise.ci.toml .tool-versions .zed/tasks.json .fleet/run.json .vs/tasks.vs.json app.code-workspace
+    app.sublime-project .aider.conf.yml .continue/config.yaml .windsurf/hooks.json .roo/mcp.json .kiro/hooks/a.json
+    .opencode/plugin/a.js opencode.json .venv/bin/python venv/bin/activate .venv/lib/python3.12/site-packages/a.pth
+    sitecustomize.py node_modules/.bin/eslint .pnp.cjs .bundle/config .irbrc .pryrc .Rprofile docs/HEAD docs/commondir
+    docs/gitdir docs/.git""".split()  # noqa: SIM905 — a word list
 
 
 @pytest.mark.parametrize("path", STRANGERS_FILES)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from support_hostile_repositories import TRAPS
 from toolwright.runtime.machine_files import MACHINE_FILES, MOST_MATCHES
+
+JUDGED = json.loads((Path(__file__).parents[1] / "permissions" / "data" / "judged_commands.json").read_text())
 
 
 def git(*arguments: str, cwd: Path) -> None:
@@ -60,6 +66,7 @@ def text_conversion(folder: Path) -> None:
 
 
 def worktree_config(folder: Path) -> None:
+    git("config", "extensions.worktreeConfig", "true", cwd=folder)
     (folder / ".git" / "config.worktree").write_text("[core]\n\tfsmonitor = ./evil\n")
 
 
@@ -68,11 +75,7 @@ def index_hook(folder: Path) -> None:
     (folder / ".git" / "hooks" / "post-index-change").write_text("#!/bin/sh\n")
 
 
-def no_config(folder: Path) -> None:
-    (folder / ".git" / "config").unlink()
-
-
-@pytest.mark.parametrize("change", [fsmonitor, text_conversion, worktree_config, index_hook, no_config])
+@pytest.mark.parametrize("change", [fsmonitor, text_conversion, worktree_config, index_hook])
 def test_a_repository_that_names_programs_is_not_plain(repository: Path, change: Callable[[Path], None]) -> None:
     (repository / "sub").mkdir()
     assert MACHINE_FILES.git_is_plain(str(repository / "sub"))
@@ -80,12 +83,77 @@ def test_a_repository_that_names_programs_is_not_plain(repository: Path, change:
     assert not MACHINE_FILES.git_is_plain(str(repository / "sub"))
 
 
-def test_a_bare_repository_inside_the_folder_counts(repository: Path) -> None:
+@pytest.mark.parametrize("text", JUDGED["hostile_configs"])
+def test_a_configuration_that_may_name_a_program_is_not_plain(repository: Path, text: str) -> None:
+    config = repository / ".git" / "config"
+    config.write_text(text if text.startswith("fsmonitor") else config.read_text() + text)
+    assert not MACHINE_FILES.git_is_plain(str(repository))
+
+
+@pytest.mark.parametrize("text", ["", "# x\n", "[user]\n\tname = a\\\n\tb\n", '[submodule "a"]\n\tactive = true\n'])
+def test_a_configuration_that_names_none_is_plain(repository: Path, text: str) -> None:
+    with (repository / ".git" / "config").open("a") as config:
+        config.write(text)
+    assert MACHINE_FILES.git_is_plain(str(repository))
+
+
+def test_a_bare_repository_inside_the_folder_is_never_plain(repository: Path) -> None:
     git("init", "-q", "--bare", "nested", cwd=repository)
-    assert MACHINE_FILES.git_is_plain(str(repository / "nested"))
-    git("config", "--file", "nested/config", "core.fsmonitor", "./evil", cwd=repository)
     assert not MACHINE_FILES.git_is_plain(str(repository / "nested"))
     assert MACHINE_FILES.git_is_plain(str(repository))
+
+
+def test_no_repository_at_all_is_plain(tmp_path: Path) -> None:
+    assert MACHINE_FILES.git_is_plain(str(tmp_path))
+    assert not MACHINE_FILES.git_is_plain(str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_hostile_repositories_are_not_plain(tmp_path: Path, name: str) -> None:
+    trap = TRAPS[name](tmp_path)
+    where = re.match(r"cd (docs|tree) && ", trap.springs_on)
+    assert not MACHINE_FILES.git_is_plain(str(trap.folder / where[1] if where else trap.folder))
+
+
+def test_what_is_remembered_is_forgotten_with_any_change(repository: Path) -> None:
+    config = repository / ".git" / "config"
+    plain = config.read_text()
+    for _ in range(3):
+        assert MACHINE_FILES.git_is_plain(str(repository))
+        config.write_text(plain.replace("bare = false", "pager = evi"))
+        assert not MACHINE_FILES.git_is_plain(str(repository))
+        config.write_text(plain)
+    time.sleep(0.2)
+    assert MACHINE_FILES.git_is_plain(str(repository))
+    config.write_text(plain.replace("bare = false", "pager = evi"))
+    assert not MACHINE_FILES.git_is_plain(str(repository))
+
+
+def test_a_submodule_that_comes_later_counts(repository: Path) -> None:
+    time.sleep(0.2)
+    assert MACHINE_FILES.git_is_plain(str(repository))
+    git("init", "-q", "sub", cwd=repository)
+    git("commit", "-q", "--allow-empty", "-m", "x", cwd=repository / "sub")
+    fsmonitor(repository / "sub")
+    assert MACHINE_FILES.git_is_plain(str(repository))
+    git("add", "sub", cwd=repository)
+    assert not MACHINE_FILES.git_is_plain(str(repository))
+
+
+def test_tracked_files(repository: Path) -> None:
+    def is_env(path: str) -> bool:
+        return path == f"{repository.resolve()}/a/.env"
+
+    assert not MACHINE_FILES.git_tracks(str(repository), is_env)
+    (repository / "a").mkdir()
+    (repository / "a" / ".env").touch()
+    git("add", ".", cwd=repository)
+    assert MACHINE_FILES.git_tracks(str(repository), is_env)
+    assert MACHINE_FILES.git_tracks(str(repository / "a"), is_env)
+    git("update-index", "--split-index", cwd=repository)
+    assert MACHINE_FILES.git_tracks(str(repository), is_env)
+    (repository / ".git" / "index").write_text("nonsense")
+    assert MACHINE_FILES.git_tracks(str(repository), lambda path: False)
 
 
 def test_a_worktree_is_judged_by_the_repository_it_belongs_to(repository: Path) -> None:

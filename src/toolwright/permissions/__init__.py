@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .calls import Call, Files, Place
     from .characters import hides_something, made_visible
     from .explaining import Explanation, explain
-    from .git_commands import config_is_plain
+    from .git_commands import keys_are_plain
     from .grammar import plain_tree
     from .lines import CommandLine
     from .policy import Decision, ReasonType, decide, denies_reading, hidden_paths
@@ -54,7 +54,7 @@ __all__ = [
     "Rule",
     "RuleSet",
     "RuleSource",
-    "config_is_plain",
+    "keys_are_plain",
     "decide",
     "denies_reading",
     "explain",
@@ -74,7 +74,7 @@ _HOMES = {
     "made_visible": "characters",
     "Explanation": "explaining",
     "explain": "explaining",
-    "config_is_plain": "git_commands",
+    "keys_are_plain": "git_commands",
     "plain_tree": "grammar",
     "CommandLine": "lines",
     "Decision": "policy",

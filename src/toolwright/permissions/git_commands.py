@@ -1,13 +1,13 @@
 """git: which of its commands only look, and which arguments reach further than the command they stand behind.
 
 A git that only looks still runs what the repository's own configuration names (fsmonitor, external diffs, filters). So it runs
-unasked only where that configuration names nothing of the kind: `config_is_plain` says so of a configuration's text.
+unasked only where that configuration names nothing of the kind: `keys_are_plain` says so of a configuration's keys.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .options import Arguments, Spec, arguments, spec
 from .words import Word
@@ -292,36 +292,26 @@ _PLAIN_SECTIONS = frozenset(
     ]
 )
 _PLAIN_CORE = frozenset(
-    "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf".split()  # noqa: SIM905
+    """repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf
+    sparsecheckout sparsecheckoutcone""".split()  # noqa: SIM905
 )
 _PLAIN_KEYS = {
     "core": _PLAIN_CORE,
+    "extensions": frozenset(("worktreeconfig", "objectformat", "refstorage")),
+    "index": frozenset(("sparse", "version")),
     "remote": frozenset("url pushurl fetch push tagopt prune prunetags mirror skipdefaultupdate skipfetchall".split()),  # noqa: SIM905
 }
 """Sections of which only these keys are harmless: a git that only looks fetches what is missing from a `promisor` by its
 `uploadpack`, a program.
 """
-_SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"(?:[^"\\\n]|\\.)*")?\s*\]')
-_KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=.*)?")
 
 
-def config_is_plain(text: str) -> bool:
-    """Whether a repository's configuration names no program: every section and key of it is known to be harmless."""
-    section = ""
-    for line in text.splitlines():
-        line = line.strip()
-        if not line or line[0] in "#;":
-            continue
-        if line.endswith("\\"):
-            return False
-        header = _SECTION.match(line)
-        if header:
-            section, line = header[1].lower(), line[header.end() :].strip()
-            if section not in _PLAIN_KEYS and section not in _PLAIN_SECTIONS:
-                return False
-        key = _KEY.fullmatch(line) if line else None
-        if line and (key is None or not section):
-            return False
-        if key and section in _PLAIN_KEYS and key[1].lower() not in _PLAIN_KEYS[section]:
-            return False
-    return True
+def keys_are_plain(keys: Iterable[str]) -> bool:
+    """Whether a repository's configuration names no program: every key of it, as git lists them, is known to be harmless."""
+    return all(_is_plain(key) for key in keys)
+
+
+def _is_plain(key: str) -> bool:
+    section, _, rest = key.partition(".")
+    known = _PLAIN_KEYS.get(section)
+    return section in _PLAIN_SECTIONS if known is None else rest.rpartition(".")[2] in known

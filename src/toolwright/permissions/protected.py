@@ -5,19 +5,23 @@ A file here changes what other programs do later: hooks, editor tasks, shell sta
 
 from __future__ import annotations
 
+import re
+from fnmatch import translate
 from unicodedata import normalize
 
 from toolwright.types.protected_names import (
-    FILES,
-    FILES_BEGINNING,
-    FOLDERS,
-    MEMORY_FILES,
-    NESTED_FOLDERS,
+    ALL_BEGINNINGS,
+    ALL_FILES,
+    ALL_FOLDERS,
+    ALL_NESTED_FOLDERS,
+    ALL_PATTERNS,
+    BESIDE_HEAD,
     OPEN_FOLDERS,
-    PERSONAL_FOLDERS,
 )
 
 from .calls import Place
+
+_PATTERNS = re.compile("|".join(f"/{translate(pattern)}" for pattern in ALL_PATTERNS))
 
 
 def is_protected(path: str, place: Place) -> bool:
@@ -30,7 +34,23 @@ def is_protected(path: str, place: Place) -> bool:
     parts = [_plain(part) for part in inside.split("/") if part]
     if not parts:
         return False
-    return _is_protected_file(parts[-1]) or _in_protected_folder(_without_open_folders("/".join(parts)))
+    plain = "/".join(parts)
+    return (
+        _is_protected_file(parts[-1])
+        or _PATTERNS.search(f"/{plain}") is not None
+        or _in_protected_folder(_without_open_folders(plain))
+        or _is_of_a_repository(path, len(path) - len(inside), place)
+    )
+
+
+def _is_of_a_repository(path: str, start: int, place: Place) -> bool:
+    """Whether a name on the way, from `start` on, belongs to a repository that is none by its name: a `HEAD` lies beside it."""
+    while start < len(path):
+        end = path.find("/", start + 1) % (len(path) + 1)
+        if _plain(path[start + 1 : end]) in BESIDE_HEAD and place.files.matching(f"{path[:start]}/HEAD") != ():
+            return True
+        start = end
+    return False
 
 
 def _is_in(path: str, folder: str) -> bool:
@@ -43,7 +63,7 @@ def _plain(part: str) -> str:
 
 
 def _is_protected_file(name: str) -> bool:
-    return name in FILES or name in MEMORY_FILES or name.startswith(FILES_BEGINNING)
+    return name in ALL_FILES or name.startswith(ALL_BEGINNINGS)
 
 
 def _without_open_folders(path: str) -> str:
@@ -56,5 +76,4 @@ def _without_open_folders(path: str) -> str:
 
 def _in_protected_folder(path: str) -> bool:
     around = f"/{path}/"
-    nested = (*NESTED_FOLDERS, *PERSONAL_FOLDERS)
-    return not FOLDERS.isdisjoint(path.split("/")) or any(f"/{folder}/" in around for folder in nested)
+    return not ALL_FOLDERS.isdisjoint(path.split("/")) or any(f"/{folder}/" in around for folder in ALL_NESTED_FOLDERS)

@@ -1,26 +1,24 @@
 """What a decision about a shell command has to know of the machine: links, patterns, repositories.
 
-Looks at names, links and git's configuration only; never at the content of a user's file. Every answer is made fresh, because
-files change between two commands. Whoever changes them while the command starts is the sandbox's business.
+Looks at names and links only, never at the content of a user's file; about repositories it asks git. Every answer is made
+fresh, because files change between two commands. Whoever changes them while the command starts is the sandbox's business.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from glob import iglob
 from itertools import islice
 
-from toolwright.permissions import config_is_plain
-from toolwright.runtime.git_index import submodules, tracked
+from toolwright.permissions import keys_are_plain
+from toolwright.workspace import git_questions
+from toolwright.workspace.git_questions import GitError, Repository
 
 MOST_MATCHES = 500
 MOST_ENTRIES = 10_000
 MOST_MODULES = 50
 DEEPEST_MODULE = 5
-LARGEST_CONFIG = 256 * 1024
-_HEAD = re.compile(r"ref: refs/|[0-9a-f]{40}")
 
 
 class MachineFiles:
@@ -48,19 +46,16 @@ class MachineFiles:
 
     def git_is_plain(self, folder: str) -> bool:
         try:
-            found = _repository(os.path.realpath(folder))
-            return found is None or _is_plain(*found)
-        except (OSError, ValueError, UnicodeDecodeError):
+            found = git_questions.find_repository(folder)
+            return found is None or _is_plain(found)
+        except (OSError, GitError):
             return False
 
     def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
         try:
-            found = _repository(os.path.realpath(folder))
-            if found is None:
-                return False
-            repository, tree = found
-            return any(covers(os.path.join(tree, path)) for path in tracked(os.path.join(repository, "index")))
-        except (OSError, ValueError):
+            found = git_questions.find_repository(folder)
+            return found is not None and any(covers(path) for path in git_questions.tracked(found))
+        except (OSError, GitError):
             return True
 
 
@@ -81,71 +76,17 @@ def _below(folder: str) -> Iterator[str]:
                 waiting.append(entry.path)
 
 
-def _repository(folder: str) -> tuple[str, str] | None:
-    """The folder of git's own files that a git started in `folder` would use, and the work tree's."""
-    while True:
-        named = os.path.join(folder, ".git")
-        if os.path.isdir(named):
-            return named, folder
-        if os.path.lexists(named):
-            return _pointed_to(named, folder), folder
-        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
-            return folder, folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-
-
-def _pointed_to(file: str, folder: str) -> str:
-    """Where the `.git` file of a worktree or submodule leads."""
-    text = _text(file)
-    if not text.startswith("gitdir: "):
-        raise ValueError("not a pointer to a repository")
-    return os.path.join(folder, text.removeprefix("gitdir: ").strip())
-
-
-def _is_plain(repository: str, tree: str, deepest: int = DEEPEST_MODULE) -> bool:
-    common = os.path.join(repository, "commondir")
-    shared = os.path.join(repository, _text(common).strip()) if os.path.exists(common) else repository
-    if not _is_valid(repository, shared):  # git would pass it over and use one in a folder above
+def _is_plain(repository: Repository, depth: int = 0) -> bool:
+    if os.path.lexists(os.path.join(repository.common, "hooks", "post-index-change")):
         return False
-    surprises = (os.path.join(shared, "hooks", "post-index-change"), os.path.join(repository, "config.worktree"))
-    if any(os.path.lexists(path) for path in surprises):
+    if not keys_are_plain(git_questions.config_keys(repository)):
         return False
-    configs = (os.path.join(shared, "config"), *_module_configs(shared))
-    return all(config_is_plain(_text(path)) for path in configs) and all(
-        deepest > 0 and _is_plain(*nested, deepest - 1) for nested in _submodules(repository, tree)
-    )
+    modules = [path for path in git_questions.submodules(repository) if os.path.lexists(os.path.join(path, ".git"))]
+    if modules and (depth >= DEEPEST_MODULE or len(modules) > MOST_MODULES):
+        return False
+    return all(_module_is_plain(path, depth + 1) for path in modules)  # git looks into them too
 
 
-def _is_valid(repository: str, shared: str) -> bool:
-    head = _text(os.path.join(repository, "HEAD"))
-    return _HEAD.match(head) is not None and all(os.path.isdir(os.path.join(shared, name)) for name in ("objects", "refs"))
-
-
-def _submodules(repository: str, tree: str) -> Iterator[tuple[str, str]]:
-    """The repositories that lie in the work tree: git looks into them too."""
-    for path in submodules(os.path.join(repository, "index")):
-        folder = os.path.join(tree, path)
-        if os.path.lexists(os.path.join(folder, ".git")):
-            found = _repository(os.path.realpath(folder))
-            if found is not None:
-                yield found
-
-
-def _module_configs(repository: str) -> list[str]:
-    """git looks into its submodules too."""
-    modules = os.path.join(repository, "modules")
-    found = [path for path in _below(modules) if os.path.basename(path) == "config"] if os.path.isdir(modules) else []
-    if len(found) > MOST_MODULES:
-        raise ValueError("too many submodules")
-    return found
-
-
-def _text(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        text = file.read(LARGEST_CONFIG + 1)
-    if len(text) > LARGEST_CONFIG:
-        raise ValueError("too large")
-    return text
+def _module_is_plain(folder: str, depth: int) -> bool:
+    found = git_questions.find_repository(folder)
+    return found is not None and _is_plain(found, depth)

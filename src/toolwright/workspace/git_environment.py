@@ -59,7 +59,7 @@ _MOST_DIGITS = 6
 
 
 def git_environment(environment: Mapping[str, str], looking: bool) -> dict[str, str]:
-    """`environment` with what a git needs to run nothing of a repository's; `looking` for a command that nobody was asked about.
+    """`environment` with what keeps git from running a repository's programs; `looking` for commands nobody was asked about.
 
     Configuration that `environment` has already stays, before ours. A count of it that is no number counts as none.
     """

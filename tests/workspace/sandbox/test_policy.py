@@ -10,6 +10,7 @@ from toolwright.workspace.sandbox.policy import (
     FilesystemWishes,
     NetworkWishes,
     PermissionPaths,
+    ProtectedNames,
     SandboxPolicy,
     SandboxRules,
     absolute,
@@ -73,6 +74,20 @@ def test_protected_names_are_found_at_the_top_and_below(tmp_path: Path) -> None:
     assert f"{tmp_path}/.claude" in policy.absent
     assert f"{tmp_path}/.git" not in policy.absent
     assert f"{tmp_path}/.bashrc" not in policy.absent  # no program looks for it in a project
+
+
+def test_names_of_lesser_weight_stay_as_they_are_but_may_be_made(tmp_path: Path) -> None:
+    (tmp_path / ".hg").mkdir()
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/.Rprofile").touch()
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    policy = policy_of(tmp_path)
+    assert set(policy.protected) == {f"{tmp_path}/.hg", f"{tmp_path}/a/.Rprofile"}
+    assert f"{tmp_path}/.gdbinit" not in policy.absent
+
+
+def test_each_name_that_must_not_be_made_takes_a_mount_so_there_are_few() -> None:
+    assert len(ProtectedNames().of_top(is_home=False)) <= 40
 
 
 def test_a_home_is_kept_free_of_start_up_files_too(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def no_path(path: str) -> bool:
 
 
 class ProtectedNames(Struct, frozen=True):
-    """Names that commands must neither change nor make."""
+    """Names that commands must neither change nor make, and some that they must not change."""
 
     folders: frozenset[str] = protected_names.FOLDERS
     nested_folders: tuple[str, ...] = protected_names.NESTED_FOLDERS
@@ -32,17 +32,16 @@ class ProtectedNames(Struct, frozen=True):
     files: frozenset[str] = protected_names.FILES
     beginnings: tuple[str, ...] = protected_names.FILES_BEGINNING
     known_beginnings: tuple[str, ...] = tuple(protected_names.KNOWN_BEGINNING)
-    of_home: frozenset[str] = frozenset(
-        """.gitconfig .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin
-        .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish gradle-wrapper.properties
-        maven-wrapper.properties""".split()  # noqa: SIM905
-    )
+    once_there: frozenset[str] = protected_names.ONCE_THERE
+    """Names that commands may make, but not change."""
+    of_home: frozenset[str] = protected_names.HOME_FILES
     """Files that no program looks for in the top folder of a project: only a home is kept free of them."""
 
     def covers(self, name: str) -> bool:
         """Whether a file or folder of this name is protected, in whatever case it is written."""
         plain = name.casefold()
-        return plain in self.folders or plain in self.files or plain.startswith(self.beginnings)
+        known = plain in self.folders or plain in self.files or plain in self.once_there
+        return known or plain.startswith(self.beginnings)
 
     def of_top(self, *, is_home: bool) -> tuple[str, ...]:
         """The names that must not come to be in a top folder."""
