@@ -6,8 +6,11 @@ A `git status` looks into each of those, with the configuration that lies there.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
+from typing import BinaryIO
 
 LARGEST_INDEX = 64 * 1024 * 1024
 _LINK = 0o160000
@@ -33,11 +36,20 @@ def tracked(index: str) -> Iterator[str]:
 def _read(index: str) -> bytes:
     if not os.path.lexists(index):
         return _EMPTY
-    with open(index, "rb") as file:
+    with open_file(index) as file:
         data = file.read(LARGEST_INDEX + 1)
     if len(data) > LARGEST_INDEX or data[:4] != b"DIRC" or int.from_bytes(data[4:8], "big") not in (2, 3):
         raise ValueError("an index that cannot be read")
     return data
+
+
+def open_file(path: str) -> BinaryIO:
+    """Open a regular file. Never waits, since what is there may have become a pipe; raises `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return os.fdopen(descriptor, "rb")
 
 
 def _entries(data: bytes) -> Iterator[tuple[str, int]]:

@@ -13,7 +13,7 @@ from glob import iglob
 from itertools import islice
 
 from toolwright.permissions import config_is_plain
-from toolwright.runtime.git_index import submodules, tracked
+from toolwright.runtime.git_index import open_file, submodules, tracked
 
 MOST_MATCHES = 500
 MOST_ENTRIES = 10_000
@@ -144,8 +144,8 @@ def _module_configs(repository: str) -> list[str]:
 
 
 def _text(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        text = file.read(LARGEST_CONFIG + 1)
-    if len(text) > LARGEST_CONFIG:
+    with open_file(path) as file:
+        data = file.read(LARGEST_CONFIG + 1)
+    if len(data) > LARGEST_CONFIG:
         raise ValueError("too large")
-    return text
+    return data.decode("utf-8")
