@@ -1,7 +1,8 @@
 """What a command that nobody was asked about may try: to write, to dial, to reach processes, to read secrets, to stay.
 
 Each is a line for bash. `{ws}` is the working folder, `{outside}` one beside it, `{pid}` a process of the host, `{port}` and
-`{udp}` ports that the host listens on, `{socket}` a unix socket there, `{abstract}` one without a file, `{home}` the home; `{seconds}` is by which a process that stayed is known.
+`{udp}` ports that the host listens on, `{socket}` a unix socket there, `{abstract}` one without a file, `{home}` the home;
+`{seconds}` is by which a process that stayed is known.
 """
 
 from __future__ import annotations

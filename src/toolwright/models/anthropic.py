@@ -18,6 +18,7 @@ from toolwright.models.api_errors import error_event, refusal
 from toolwright.models.base import ErrorKind, Event, ModelError, ModelRequest, Retry
 from toolwright.models.http import Answer, Leases, Timeouts, header
 from toolwright.models.messages_request import request_body
+from toolwright.models.meter import AnswerMeter
 from toolwright.models.sse import ServerEvent, SseParser
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
@@ -55,7 +56,7 @@ class AnthropicModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event | Retry, None]:
         answer = await self._ask(request)
-        events = _EventReader(answer, self._timeouts.idle)
+        events = _EventReader(answer, self._timeouts.idle, AnswerMeter(request.limits))
         try:
             while not events.finished:
                 for event in await events.next_batch():
@@ -126,10 +127,11 @@ class AnthropicModel:
 class _EventReader:
     """Takes events out of the answer's body, a batch per piece of it, until `message_stop`."""
 
-    __slots__ = ("_answer", "_broken", "_fresh", "_idle", "_parser", "_silent_since", "_started", "finished")
+    __slots__ = ("_answer", "_broken", "_fresh", "_idle", "_meter", "_parser", "_silent_since", "_started", "finished")
 
-    def __init__(self, answer: Answer, idle: float) -> None:
+    def __init__(self, answer: Answer, idle: float, meter: AnswerMeter) -> None:
         self._answer = answer
+        self._meter = meter
         self._idle = idle
         self._parser = SseParser()
         self._fresh = True  # the last batch held more than pings
@@ -146,6 +148,7 @@ class _EventReader:
             raise self._error("The answer broke off: the stream ended without message_stop.", "truncated", not self._started)
         self._fresh = False
         events = self._read(chunk)
+        self._meter.add_streamed(len(chunk), waiting=self._parser.waiting)
         if self.finished:
             await self._answer.finish()
         return events

@@ -1,4 +1,4 @@
-"""Folds the events of one answer into content blocks. It yields a block when the block is finished, and never raises.
+"""Folds the events of one answer into content blocks: a block when it is finished. The one thing it raises is `AnswerTooLarge`.
 
 What a server may get wrong (unknown indexes, tool input that is not JSON, missing ids) is kept apart or left out here; what to
 do about it is the runtime's business.
@@ -11,20 +11,34 @@ from typing import Any
 
 import msgspec
 
-from toolwright.models.base import Event
+from toolwright.models.base import AnswerLimits, Event
+from toolwright.models.meter import AnswerMeter
 
 TOOL_TYPES = ("tool_use", "server_tool_use", "mcp_tool_use")
 Block = dict[str, Any]
 
 _decode = msgspec.json.Decoder().decode
+NO_LIMITS = AnswerLimits(megabytes=0, blocks=0, calls=0)
 
 
 class MessageAssembler:
     """One answer. `feed` it every event in order; the properties say what is known so far."""
 
-    __slots__ = ("_open", "_pieces", "invalid_inputs", "message_id", "model", "stop_reason", "stop_sequence", "usage")
+    __slots__ = (
+        "_meter",
+        "_open",
+        "_pieces",
+        "_signatures",
+        "invalid_inputs",
+        "message_id",
+        "model",
+        "stop_reason",
+        "stop_sequence",
+        "usage",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, limits: AnswerLimits = NO_LIMITS) -> None:
+        self._meter = AnswerMeter(limits)
         self.message_id = ""
         self.model = ""
         self.usage: dict[str, Any] = {}
@@ -35,9 +49,10 @@ class MessageAssembler:
         """By the block's id as the server sent it (None if it sent none): why the tool input could not be read."""
         self._open: dict[int, Block] = {}
         self._pieces: dict[int, list[str]] = {}  # by index: the growing string of the open block, joined when it is asked for
+        self._signatures: dict[int, list[str]] = {}  # the same for its signature
 
     def feed(self, event: Event) -> Block | None:
-        """Take in one event; the finished block, if this event finished one."""
+        """Take in one event; the finished block, if this event finished one. Raises `AnswerTooLarge`."""
         kind, index = event.get("type"), event.get("index")
         if kind == "content_block_delta" and isinstance(index, int):
             self._add(index, event.get("delta"))
@@ -75,12 +90,22 @@ class MessageAssembler:
 
     def _merge_usage(self, usage: Any) -> None:
         if isinstance(usage, dict):
+            self._meter.add_content(len(repr(usage)))
             self.usage.update((key, value) for key, value in usage.items() if value is not None or key not in self.usage)
 
     def _start(self, index: int, block: Any) -> None:
         if isinstance(block, dict) and isinstance(block.get("type"), str):
-            self._open[index] = dict(block)
+            self._count_block(block)
+            given = block.get("citations")
+            self._open[index] = {**block, "citations": list(given)} if isinstance(given, list) else dict(block)
             self._pieces[index] = []
+            self._signatures[index] = []
+
+    def _count_block(self, block: Block) -> None:
+        self._meter.add_block()
+        self._meter.add_content(len(repr(block)))
+        if block["type"] == "tool_use":
+            self._meter.add_call()
 
     def _add(self, index: int, delta: Any) -> None:
         block = self._open.get(index)
@@ -91,17 +116,25 @@ class MessageAssembler:
         if field is not None:
             piece = delta.get(field)
             if isinstance(piece, str):
+                self._meter.add_content(len(piece))
                 self._pieces[index].append(piece)
         elif kind == "signature_delta":
-            block["signature"] = block.get("signature", "") + str(delta.get("signature") or "")
+            signature = str(delta.get("signature") or "")
+            self._meter.add_content(len(signature))
+            self._signatures[index].append(signature)
         elif kind == "citations_delta":
-            block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
+            citations = block.get("citations")
+            block["citations"] = citations if isinstance(citations, list) else []
+            self._meter.add_content(len(repr(delta)))
+            block["citations"].append(delta.get("citation"))
 
     def _finish(self, index: int) -> Block | None:
         block = self._open.pop(index, None)
         if block is None:
             return None
-        grown = "".join(self._pieces.pop(index))
+        grown, signature = "".join(self._pieces.pop(index)), "".join(self._signatures.pop(index))
+        if signature:
+            block["signature"] = (block.get("signature") or "") + signature
         field = GROWING_FIELDS.get(block["type"])
         if field is not None:
             block[field] = (block.get(field) or "") + grown

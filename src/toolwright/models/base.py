@@ -27,6 +27,7 @@ ErrorKind = Literal[
     "connection",
     "timeout",
     "truncated",
+    "answer_too_large",
     "unknown",
 ]
 
@@ -50,6 +51,36 @@ class ModelError(Exception):
         self.retryable = retryable
         self.retry_after = retry_after
         self.request_id = request_id
+
+
+class AnswerTooLarge(ModelError):
+    """An answer that passed one of its `AnswerLimits`. Sending the request again would bring the same."""
+
+    def __init__(self, message: str, *, request_id: str | None = None) -> None:
+        super().__init__(message, kind="answer_too_large", request_id=request_id)
+
+
+class AnswerLimits(Struct, frozen=True):
+    """The most that one answer may bring. The defaults are many times what the largest models write; 0 is no limit."""
+
+    megabytes: int = 32
+    """Of content that is kept: texts, thinking, tool inputs and what else stands in blocks."""
+    blocks: int = 2000
+    calls: int = 256
+
+    @property
+    def content(self) -> int:
+        return self.megabytes << 20
+
+    @property
+    def event(self) -> int:
+        """Bytes of a single event on the wire, where a character may take six."""
+        return self.content * 2
+
+    @property
+    def stream(self) -> int:
+        """Bytes of the whole answer on the wire, where each word may be wrapped in an event of its own."""
+        return self.content * 8
 
 
 class Retry(Struct, frozen=True):
@@ -109,6 +140,8 @@ class ModelRequest(Struct, frozen=True):
     effort: str | None = None
     betas: tuple[str, ...] = ()
     session_id: str = ""
+    limits: AnswerLimits = AnswerLimits()
+    """What the answer may bring. A provider that reads from a wire holds the bytes to it, whoever reads the events the rest."""
 
 
 class Model(Protocol):

@@ -18,6 +18,7 @@ from toolwright._version import __version__
 from toolwright.models.api_errors import RETRYABLE_KINDS, error_event, refusal
 from toolwright.models.base import Event, ModelError, ModelRequest, Retry
 from toolwright.models.http import Answer, Leases, Timeouts, header
+from toolwright.models.meter import AnswerMeter
 from toolwright.models.openai_events import ChatTranslator
 from toolwright.models.openai_messages import ChatDialect, request_body, tool_names
 from toolwright.models.sse import SseParser
@@ -61,10 +62,11 @@ class OpenAIModel:
         return f"OpenAIModel(base_url={self._base_url!r})"
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event | Retry, None]:
-        translator = ChatTranslator(request.model, tool_names(request.tools))
+        meter = AnswerMeter(request.limits)
+        translator = ChatTranslator(request.model, tool_names(request.tools), meter)
         answer = await self._ask(request)
         try:
-            reader = _ChunkReader(answer, self._timeouts.idle)
+            reader = _ChunkReader(answer, self._timeouts.idle, meter)
             while (chunks := await reader.next_chunks(finishing=translator.finished)) is not None:
                 for chunk in chunks:
                     for event in translator.feed(chunk):
@@ -140,13 +142,14 @@ async def _finish(answer: Answer) -> None:
 class _ChunkReader:
     """The decoded chunks of one answer, whether it comes as server-sent events or, from some proxies, as one JSON text."""
 
-    __slots__ = ("_answer", "_failure", "_idle", "_parser", "_silent_since", "_whole", "done")
+    __slots__ = ("_answer", "_failure", "_idle", "_meter", "_parser", "_silent_since", "_whole", "done")
 
-    def __init__(self, answer: Answer, idle: float) -> None:
+    def __init__(self, answer: Answer, idle: float, meter: AnswerMeter) -> None:
         self._answer = answer
+        self._meter = meter
         self._idle = idle
         self._parser: SseParser | None = None  # until the first byte says what kind of answer it is
-        self._whole: list[bytes] = []
+        self._whole = bytearray()
         self._failure: ModelError | None = None
         self._silent_since: float | None = None  # since the last chunk; None: it came just now
         self.done = False
@@ -160,6 +163,8 @@ class _ChunkReader:
             return None
         data = await (self._last_bytes() if finishing else self._next_bytes())
         chunks = self._read(data)
+        waiting = len(self._whole) if self._parser is None else self._parser.waiting
+        self._meter.add_streamed(len(data), waiting=waiting)
         if chunks:
             self._silent_since = None
         elif self._silent_since is None:
@@ -169,7 +174,7 @@ class _ChunkReader:
     def _read(self, data: bytes) -> list[dict[str, Any]] | None:
         if self._parser is None and not self._whole and data.strip():
             if data.lstrip().startswith(b"{"):
-                self._whole.append(data)
+                self._whole += data
                 return []
             self._parser = SseParser()
         if self._whole:
@@ -212,9 +217,9 @@ class _ChunkReader:
     def _collect(self, data: bytes) -> list[dict[str, Any]]:
         """The answer comes as JSON, not as a stream: its one choice is a chunk that holds everything."""
         if data:
-            self._whole.append(data)
+            self._whole += data
             return []
-        chunk = self._read_chunk(b"".join(self._whole), is_error=False)
+        chunk = self._read_chunk(bytes(self._whole), is_error=False)
         if not chunk.get("choices"):
             text = "The model server answered with JSON that holds no choices."
             raise ModelError(text, kind="server_error", retryable=True, request_id=answer_id(self._answer))

@@ -2,7 +2,8 @@
 
 The content of a chat answer is one growing text, one growing reasoning and tool calls that may come whole, in pieces cut
 anywhere, or interleaved; the Messages API has blocks, one after the other. So the blocks wait in a line: the first is given
-out as it grows, the others collect until it is complete. This module knows no HTTP and decodes no bytes.
+out as it grows, the others collect until it is complete, within the limits of an answer. This module knows no HTTP and decodes
+no bytes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolwright.models.base import ErrorKind, Event, ModelError
+from toolwright.models.base import AnswerLimits, ErrorKind, Event, ModelError
+from toolwright.models.meter import AnswerMeter
 from toolwright.models.openai_messages import encode_json
 
 Chunk = Mapping[str, Any]
@@ -119,6 +121,7 @@ class ChatTranslator:
         "_calls",
         "_finish_reason",
         "_line",
+        "_meter",
         "_model",
         "_names",
         "_next_index",
@@ -127,8 +130,9 @@ class ChatTranslator:
         "started",
     )
 
-    def __init__(self, model: str, names: Mapping[str, str] | None = None) -> None:
+    def __init__(self, model: str, names: Mapping[str, str] | None = None, meter: AnswerMeter | None = None) -> None:
         """`names`: the tools of the request, by the name that the server knows them by."""
+        self._meter = meter or AnswerMeter(AnswerLimits())
         self._model = model
         self._names = names or {}
         self._line: deque[_Block] = deque()
@@ -221,7 +225,9 @@ class ChatTranslator:
                 if isinstance(part, Mapping):
                     self._grow("thinking" if part.get("type") == "thinking" else kind, part.get("text") or part.get("thinking"))
         elif isinstance(content, str) and content:
+            self._meter.add_content(len(content))
             if not self._line or self._line[-1].kind != kind:
+                self._meter.add_block()
                 self._line.append(_Block(kind))
             self._line[-1].pieces.append(content)
 
@@ -230,6 +236,7 @@ class ChatTranslator:
         function: Chunk = found if isinstance(found, Mapping) else {}
         name = function.get("name")
         arguments = _as_text(function.get("arguments"))
+        self._meter.add_content(len(arguments) + (len(name) if isinstance(name, str) else 0))
         call = self._call_of(entry, name if isinstance(name, str) else "", arguments)
         if isinstance(name, str) and name:
             call.add_name(name, self._names)
@@ -270,6 +277,8 @@ class ChatTranslator:
         return call.complete and bool(arguments.strip() or not numbered or name != call.name)
 
     def _begin_call(self, call_id: str | None) -> _Call:
+        self._meter.add_block()
+        self._meter.add_call()
         taken = call_id is None or any(call.sent_id == call_id for call in self._calls)
         call = _Call(call_id, f"call_{secrets.token_hex(12)}" if taken or call_id is None else call_id)
         self._calls.append(call)

@@ -25,14 +25,15 @@ class SseParser:
     An event is complete at its blank line. What a stream leaves unfinished is never given out.
     """
 
-    __slots__ = ("_at_start", "_data", "_event", "_pieces", "_skip_line_feed", "last_id", "retry_seconds")
+    __slots__ = ("_at_start", "_data", "_data_size", "_event", "_line", "_skip_line_feed", "last_id", "retry_seconds")
 
     def __init__(self) -> None:
-        self._pieces: list[bytes] = []  # of the line that has no end yet: joined once, so a long line costs linear time
+        self._line = bytearray()  # the line that has no end yet: it grows in place, so a long line costs linear time
         self._skip_line_feed = False  # the last piece ended with CR: an LF that follows belongs to that line end
         self._at_start = True
         self._event = b""
         self._data: list[bytes] = []
+        self._data_size = 0
         self.last_id = ""
         """The id that the stream gave last: where to go on after it broke."""
         self.retry_seconds: float | None = None
@@ -45,24 +46,27 @@ class SseParser:
                 chunk = chunk[1:]
         has_return = b"\r" in chunk
         if not has_return and b"\n" not in chunk:
-            if chunk:
-                self._pieces.append(chunk)
+            self._line += chunk
             return []
         if has_return:
             self._skip_line_feed = chunk[-1] == 0x0D
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if self._pieces:
-            self._pieces.append(chunk)
-            chunk = b"".join(self._pieces)
+        if self._line:
+            self._line += chunk
+            chunk = bytes(self._line)
         lines = chunk.split(b"\n")
-        rest = lines.pop()
-        self._pieces = [rest] if rest else []
+        self._line = bytearray(lines.pop())
         return self._read(lines)
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of the event that is not complete yet."""
+        return len(self._line) + self._data_size
 
     def close(self) -> bool:
         """The stream has ended: forget what is unfinished. True if there was something."""
-        unfinished = bool(self._pieces or self._data)
-        self._pieces, self._data, self._event = [], [], b""
+        unfinished = bool(self._line or self._data)
+        self._line, self._data, self._data_size, self._event = bytearray(), [], 0, b""
         return unfinished
 
     def _read(self, lines: list[bytes]) -> list[ServerEvent]:
@@ -77,6 +81,7 @@ class SseParser:
                 self._event = b""
             elif line.startswith(b"data: "):  # the two common forms first
                 self._data.append(line[6:])
+                self._data_size += len(line)
             elif line.startswith(b"event: "):
                 self._event = line[7:]
             else:
@@ -89,6 +94,7 @@ class SseParser:
         value = value.removeprefix(b" ")
         if name == b"data":
             self._data.append(value)
+            self._data_size += len(line)
         elif name == b"event":
             self._event = value
         elif name == b"id" and b"\0" not in value:
@@ -98,5 +104,5 @@ class SseParser:
 
     def _dispatch(self) -> ServerEvent:
         data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-        self._data = []
+        self._data, self._data_size = [], 0
         return ServerEvent(self._event.decode("utf-8", "replace") or "message", data)

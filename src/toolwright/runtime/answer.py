@@ -62,8 +62,9 @@ class Answer:
 
     async def _stream(self, model: ResolvedModel) -> None:
         conversation, emit = self._conversation, self._conversation.emit
-        assembler = self._assembler = MessageAssembler()
-        async with aclosing(model.model.stream(conversation.request(model))) as events:
+        request = conversation.request(model)
+        assembler = self._assembler = MessageAssembler(request.limits)
+        async with aclosing(model.model.stream(request)) as events:
             async for event in events:
                 if isinstance(event, Retry):
                     await emit(notices.retry(event, conversation.session_id))
@@ -108,10 +109,13 @@ class Answer:
             if block["type"] == "tool_use"
         ]
 
-    async def break_off(self) -> list[ToolCall]:
-        """What has come of an unfinished answer stays: its text in the history, and its calls, which must not be run."""
+    async def break_off(self, *, most: int | None = None) -> list[ToolCall]:
+        """What has come of an unfinished answer stays: its text in the history, and its calls, which must not be run.
+
+        `most`: how many characters of an unfinished text stay.
+        """
         for block in self._assembler.partial_blocks():
-            await self._give_out(block)
+            await self._give_out({**block, "text": block["text"][:most]})
         if self._assembler.usage:
             self._conversation.ledger.add(self.model, self._assembler.usage)
         return self.close()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
-from toolwright.models.base import History, HistoryMessage, ModelRequest
+from toolwright.models.base import AnswerLimits, History, HistoryMessage, ModelRequest
 from toolwright.protocol import frames
 from toolwright.runtime.limits import Limits
 from toolwright.stamps import new_uuid
@@ -57,6 +57,7 @@ class Sampling(Struct, frozen=True):
     effort: str | None = None
     betas: tuple[str, ...] = ()
     max_tokens: int | None = None
+    limits: AnswerLimits = AnswerLimits()
 
 
 class Conversation(Struct):
@@ -115,6 +116,7 @@ class Conversation(Struct):
             effort=self.sampling.effort,
             betas=self.sampling.betas,
             session_id=self.session_id,
+            limits=self.sampling.limits,
         )
 
     def unique_id(self, given: object, prefix: str) -> str:

@@ -75,9 +75,11 @@ class ModelJudge(Struct):
     async def _ask(self, text: str) -> str:
         if self._model is None:
             self._model = self.make_model()
-        model, assembler, blocks = self._model, MessageAssembler(), []
+        model, blocks = self._model, []
+        request = self._request_to(model, text)
+        assembler = MessageAssembler(request.limits)
         try:
-            async with aclosing(model.model.stream(self._request_to(model, text))) as events:
+            async with aclosing(model.model.stream(request)) as events:
                 async for event in events:
                     if not isinstance(event, Retry) and (block := assembler.feed(event)) is not None:
                         blocks.append(block)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from toolwright.models.base import AnswerLimits
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
 from toolwright.runtime.conversation import Sampling
@@ -49,6 +50,17 @@ def sampling(options: ClaudeAgentOptions, env: Mapping[str, str]) -> Sampling:
         effort=options.effort,
         betas=tuple(options.betas),
         max_tokens=whole_number(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS", 0) or None,
+        limits=answer_limits(env),
+    )
+
+
+def answer_limits(env: Mapping[str, str]) -> AnswerLimits:
+    """The most that one answer may bring; 0 is no limit."""
+    usual = AnswerLimits()
+    return AnswerLimits(
+        megabytes=whole_number(env, "TOOLWRIGHT_MAX_ANSWER_MB", usual.megabytes),
+        blocks=whole_number(env, "TOOLWRIGHT_MAX_ANSWER_BLOCKS", usual.blocks),
+        calls=whole_number(env, "TOOLWRIGHT_MAX_ANSWER_CALLS", usual.calls),
     )
 
 

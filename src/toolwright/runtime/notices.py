@@ -20,6 +20,7 @@ ERROR_NAMES = {
     "prompt_too_long": "invalid_request",
     "model_not_found": "invalid_request",
     "server_error": "server_error",
+    "answer_too_large": "server_error",
 }
 """Our kinds of failure → the values that clients know in `AssistantMessage.error`; the rest are "unknown"."""
 

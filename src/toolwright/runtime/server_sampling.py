@@ -97,10 +97,11 @@ class ServerSampling(Struct):
         return {**params, **(result.updated_input or {})}
 
     async def _answered(self, wanted: Wanted, room: int) -> dict[str, Any]:
-        conversation, assembler, texts = self.conversation(), MessageAssembler(), list[str]()
-        model = conversation.model
+        model, texts = self.conversation().model, list[str]()
+        request = self._request(model, wanted, room)
+        assembler = MessageAssembler(request.limits)
         try:
-            await stream(model, self._request(model, wanted, room), assembler, texts)
+            await stream(model, request, assembler, texts)
         except ModelError as error:
             raise Refusal(INTERNAL_ERROR, f"The model did not answer: {error.kind}") from error
         finally:

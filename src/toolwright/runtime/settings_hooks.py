@@ -136,9 +136,9 @@ def condition(rule: str, toolbox: Toolbox, workspace: Workspace, *, home: str | 
             return True
         try:
             call = call_facts(tool, tool_input, tool.effects(tool.parse(tool_input), workspace))
-        except InvalidInput:
+            place = Place(workspace.home, workspace.roots, home, MACHINE_FILES)
+            return decide(await understood(call), rules=rules, mode="bypassPermissions", place=place).behavior != "allow"
+        except (InvalidInput, OSError):  # or a file that was swapped while we looked at it
             return True
-        place = Place(workspace.home, workspace.roots, home, MACHINE_FILES)
-        return decide(await understood(call), rules=rules, mode="bypassPermissions", place=place).behavior != "allow"
 
     return applies

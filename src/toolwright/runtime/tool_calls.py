@@ -20,6 +20,7 @@ from toolwright.runtime.call_facts import call_facts, judged_input
 from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, no_earlier_result, nothing_hidden
 from toolwright.tools.registry import canonical_name
 from toolwright.tools.standing import Standing
+from toolwright.workspace import WorkspaceError
 
 if TYPE_CHECKING:
     from toolwright.hooks import HookOutcome
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from toolwright.workspace import Workspace
 
 MAX_CONCURRENT_READS = 10
+CHANGED_MEANWHILE = "{name} was not run: what it is about changed while the call was judged ({error}). Look again first."
 TRY_AGAIN = "A hook says that you may try the denied call of {name} again."
 MAX_RESULT_CHARACTERS = 400_000
 """Built-in tools bound their results far below this; it stops a function of the user's from filling the context."""
@@ -144,6 +146,8 @@ class ToolRunner(Struct):
             return await self._authorized(tool, call, alone=alone)
         except InvalidInput as error:
             return refused(str(error))
+        except (WorkspaceError, OSError) as error:  # a link or file was swapped while we looked at it
+            return refused(CHANGED_MEANWHILE.format(name=tool.name, error=error))
 
     async def _authorized(self, tool: Tool, call: ToolCall, *, alone: bool) -> Prepared | Outcome:
         final_input = judged_input(tool, call.input, self.workspace.cwd)
@@ -184,16 +188,19 @@ class ToolRunner(Struct):
     # execute
 
     async def _execute(self, prepared: Prepared, tool_use_id: str) -> ToolOutput:
+        try:
+            return await prepared.tool.run(prepared.parsed, self._context(prepared, tool_use_id))
+        except Exception as error:  # noqa: BLE001 — the tool boundary: whatever a tool raises is a result
+            text = f"{prepared.tool.name} failed: {str(error) or type(error).__name__}"
+            return ToolOutput(text, f"Error: {text}", is_error=True)
+
+    def _context(self, prepared: Prepared, tool_use_id: str) -> ToolContext:
         hidden = self.gate.hidden_paths() or nothing_hidden
         context = ToolContext(self.workspace, tool_use_id=tool_use_id, session_id=self.session_id, hidden=hidden)
         context.earlier_result = self.earlier_result
         context.longest_served = self.longest_served
         context.standing, context.given, context.caged = self.standing, prepared.given, prepared.caged
-        try:
-            return await prepared.tool.run(prepared.parsed, context)
-        except Exception as error:  # noqa: BLE001 — the tool boundary: whatever a tool raises is a result
-            text = f"{prepared.tool.name} failed: {str(error) or type(error).__name__}"
-            return ToolOutput(text, f"Error: {text}", is_error=True)
+        return context
 
     # finish
 

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 from msgspec import Struct
 
-from toolwright.models.base import ModelError
+from toolwright.models.base import AnswerTooLarge, ModelError
 from toolwright.protocol import frames
 from toolwright.runtime import notices
 from toolwright.runtime.answer import Answer
@@ -30,6 +30,8 @@ CONTINUE = "Your answer was cut off by the output limit. Go on exactly where it 
 GO_ON = "A hook says that the work is not done yet. Go on."
 INTERRUPTED = "The person interrupted this turn."
 NOT_RUN = "This call was not run: {reason}"
+KEPT_OF_TOO_LARGE = 100_000
+"""Characters that stay of a text that made its answer too large: all of it would make every later request too large."""
 CUT_SHORT = "This call was interrupted by the person before it was done. Part of its work may have been done."
 
 
@@ -342,9 +344,9 @@ class Turn:
         call, self.conversation.deferred = self.conversation.deferred, None
         await self._refuse(self._pending or ([call] if call else []), CUT_SHORT)
 
-    async def _keep_partial_answer(self) -> None:
+    async def _keep_partial_answer(self, *, most: int | None = None) -> None:
         if self.phase == "streaming":
-            calls = await self._answer.break_off()
+            calls = await self._answer.break_off(most=most)
             self._pending = self._pending or calls
 
     def _mend_history(self) -> None:
@@ -359,8 +361,9 @@ class Turn:
 
     async def _model_failed(self, error: ModelError) -> Ending:
         conversation = self.conversation
-        await self._keep_partial_answer()
-        await self._refuse(self._pending, NOT_RUN.format(reason="the model's answer broke off."))
+        too_large = isinstance(error, AnswerTooLarge)
+        await self._keep_partial_answer(most=KEPT_OF_TOO_LARGE if too_large else None)
+        await self._refuse(self._pending, NOT_RUN.format(reason=str(error) if too_large else "the model's answer broke off."))
         await conversation.emit(notices.api_error(error, conversation.session_id))
         await conversation.hooks.model_fails(notices.error_name(error), str(error), last_text=self._answer.text)
         ending = Ending(terminal_reason="api_error", text=f"API error: {error}", is_error=True, api_error_status=error.status)
