@@ -95,6 +95,34 @@ async def sandbox_rows(folder: Path, repeats: int) -> list[Row]:
         return [row, replace(other, goal="-", met=True)]
 
 
+async def cage_rows(folder: Path, repeats: int) -> list[Row]:
+    """Commands that run unasked, in the cage, beside a bare spawn of bash with the same line."""
+    inside = folder / "caged"
+    inside.mkdir()
+    subprocess.run(["git", "init", "-q", str(inside)], check=True)
+    (inside / "a.txt").write_text("needle\n")
+    rows = []
+    async with pipeline(inside) as call:
+        for line in ("true", "ls", "git status", "grep -rn needle ."):
+            bare = [*floors.SHELL[:-1], line]
+
+            async def ours(line: str = line) -> None:
+                await call("Bash", command=line)
+
+            def floor(bare: list[str] = bare) -> None:
+                floors.run(bare, inside)
+
+            rows.append(await times(f"Bash, {line}, unasked in the cage", 2, floor, ours, repeats=repeats))
+    async with workspace(inside) as door:
+
+        async def uncaged() -> None:
+            await door.commands.run("git status")
+
+        floor_line = [*floors.SHELL[:-1], "git status"]
+        rows.append(await times("  git status, not caged", 2, lambda: floors.run(floor_line, inside), uncaged, repeats=repeats))
+    return [replace(row, goal="-", met=True) for row in rows]
+
+
 async def self_test_row(folder: Path) -> Row:
     """The start of a session with a sandbox, without and with `selfTest`."""
 
@@ -135,6 +163,7 @@ async def run(quick: bool) -> list[Row]:
             await command_row("commands.run, true", folder, repeats),
             await command_row("commands.run, true, no limits", folder, repeats, limits=UNLIMITED),
             await background_row(folder, 3 if quick else 10),
+            *await cage_rows(folder, repeats),
             *await sandbox_rows(folder, repeats),
             *([await self_test_row(folder / "sandboxed")] if find_bubblewrap() else []),
         ]

@@ -70,8 +70,11 @@ def examine(wanted: str | None = None) -> dict[str, Any]:
     usable = next((each for each in candidates if each.works), None)
     started = time.monotonic()
     results = [] if usable is None else _tried(usable)
+    cage = _cage()
     return {
-        "ok": usable is not None and not any(result.failed for result in results),
+        "ok": usable is not None
+        and not any(result.failed for result in results)
+        and all(each["held"] for each in cage["probes"]),
         "mechanism": None if usable is None else usable.name,
         "user": os.geteuid(),
         "mechanisms": [
@@ -79,6 +82,7 @@ def examine(wanted: str | None = None) -> dict[str, Any]:
         ],
         "programs": [_program(*each) for each in _PROGRAMS],
         "limits": [asdict(each) for each in survey_limits()],
+        "cage": cage,
         "undumpable": refuse_inspection(),
         "seconds": round(time.monotonic() - started, 2),
         "probes": [
@@ -94,6 +98,20 @@ def _tried(usable: Availability) -> list[ProbeResult]:
 
     with tempfile.TemporaryDirectory(prefix="toolwright-doctor-") as folder:
         return run_probes(made(usable.name, folder))
+
+
+def _cage() -> dict[str, Any]:
+    """What holds commands that run unasked, tried as well."""
+    from toolwright.workspace.sandbox.cage_choice import cage_mechanism
+
+    name = cage_mechanism()
+    if name is None:
+        return {"mechanism": None, "probes": []}
+    import anyio
+
+    from toolwright.workspace.sandbox.cage_probe import probe_cage
+
+    return {"mechanism": name, "probes": [asdict(each) for each in anyio.run(probe_cage)]}
 
 
 def _program(name: str, package: str, purpose: str) -> dict[str, Any]:
@@ -114,6 +132,11 @@ def report(findings: dict[str, Any], width: int = 80) -> str:
     for each in findings["limits"]:
         lines.append(f"  {each['key']:<11} {each['mechanism']}")
         lines += _wrapped(f"What helps: {each['missing']}", width) if each["missing"] else []
+    lines += [
+        "",
+        "The cage, where commands run that nobody is asked about because they only look:",
+        *_cage_lines(findings["cage"]),
+    ]
     lines += ["", "Whether other processes of this user can look into the runtime, where keys are:"]
     lines += [f"  {'toolwright':<11} {'no' if findings['undumpable'] else 'yes'}", f"  {'a library':<11} {_LIBRARY}"]
     if findings["mechanism"] is None:
@@ -123,6 +146,13 @@ def report(findings: dict[str, Any], width: int = 80) -> str:
         lines.append(f"  {_mark(each)}  {each['title']}")
         lines += _wrapped(each["detail"], width) if each["detail"] else []
     return "\n".join([*lines, "", _summary(findings), ""])
+
+
+def _cage_lines(cage: dict[str, Any]) -> list[str]:
+    if cage["mechanism"] is None:
+        return ["  none works   only plain commands of two dozen programs run unasked (Linux 6.12, or bubblewrap, would help)"]
+    tried = [f"    {'stops' if each['held'] else 'HOLE '}  to {each['title']}" for each in cage["probes"]]
+    return [f"  {cage['mechanism']:<11} holds it" if all(e["held"] for e in cage["probes"]) else "  does NOT hold", *tried]
 
 
 def _found(program: dict[str, Any]) -> str:

@@ -84,7 +84,7 @@ def _explain(tool: str, given: dict[str, Any], values: dict[str, Any]) -> int:
 
 
 def _as_json(found: Answer) -> dict[str, Any]:
-    whole = found.explanation.to_dict()
+    whole = {**found.explanation.to_dict(), "cage": found.cage}
     whole["considered"] += [{"rule": problem, "said": "cannot work"} for problem in found.problems]
     whole["considered"] += [{"rule": note, "said": "note"} for note in found.notes]
     return whole
@@ -97,7 +97,7 @@ def _lines(found: Answer) -> Iterator[str]:
     if decided is not None:
         yield f"rule: {visible(str(decided))} ({decided.behavior}, from {decided.where or decided.source})"
     if told["commands"]:
-        yield f"cage: {CAGED if told['caged'] else CAGES[told['cage']]}"
+        yield f"cage: {_cage_words(found.cage, caged=told['caged'])}"
     yield from _rule_lines(found)
     if told["commands"]:
         yield "the command, as it is read:"
@@ -118,11 +118,13 @@ def _rule_lines(found: Answer) -> Iterator[str]:
     yield from (f"  {visible(problem)}" for problem in (*found.problems, *found.notes))
 
 
-CAGED = "it would run in it: nothing written, no host reached, no other process seen (held by the kernel)"
-CAGES = {
-    "kernel": "held by the kernel, for commands that only look; this one would run outside of it",
-    "none": "none works here",
-}
+def _cage_words(mechanism: str, *, caged: bool) -> str:
+    if mechanism == "none":
+        return "none works here, so only plain commands run unasked"
+    where = "would run in it: nothing written, no host reached, no other process seen" if caged else "would run outside of it"
+    return f"this command {where} (held by {mechanism})"
+
+
 DOES = {
     "looks": "only looks",
     "edits": "edits files",

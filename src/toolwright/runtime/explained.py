@@ -45,6 +45,8 @@ class Answer(Struct, frozen=True):
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()
     """What else one has to know: rules without effect because nobody trusts their folder, a sandbox."""
+    cage: str = "none"
+    """The mechanism that holds commands that run unasked."""
 
 
 def answer(question: Question) -> Answer:
@@ -60,6 +62,7 @@ def answer(question: Question) -> Answer:
     )
     own = own_folders(ground.where.config if ground else (str(config_dir(os.environ)),))
     programs = programs_within((workspace.home, *workspace.roots), os.environ.get("PATH", ""))
+    cage = cage_mechanism()
     place = Place(
         workspace.home,
         workspace.roots,
@@ -67,13 +70,13 @@ def answer(question: Question) -> Answer:
         MACHINE_FILES,
         own,
         programs,
-        cage=cage_mechanism() is not None,
+        cage=cage is not None,
         readable=readable,
     )
     mode = question.mode or _settings_mode(ground)
     call, refusal = _facts(canonical_name(question.tool), question.input, workspace)
     notes = tuple(_notes(ground, call)) if ground else ()
-    return Answer(explain(call, rules=rules, mode=mode, place=place), (*problems, *refusal), notes)
+    return Answer(explain(call, rules=rules, mode=mode, place=place), (*problems, *refusal), notes, cage or "none")
 
 
 def _notes(ground: Ground, call: Call) -> Iterator[str]:

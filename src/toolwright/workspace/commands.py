@@ -287,6 +287,11 @@ class Commands:
         self._calls = self._calls % _MOST_CALLS + 1
         return Mark(self._session_mark().session, self._calls)
 
+    @property
+    def mark(self) -> Mark:
+        """By which the processes of all commands are found."""
+        return self._session_mark()
+
     def _session_mark(self) -> Mark:
         if self._mark is None:
             self._mark = Mark.new_session()
