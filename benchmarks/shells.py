@@ -103,7 +103,7 @@ async def cage_rows(folder: Path, repeats: int) -> list[Row]:
     (inside / "a.txt").write_text("needle\n")
     rows = []
     async with pipeline(inside) as call:
-        for line in ("true", "ls", "git status", "grep -rn needle ."):
+        for line in ("true", "ls", "git status", "grep -n needle a.txt"):
             bare = [*floors.SHELL[:-1], line]
 
             async def ours(line: str = line) -> None:
