@@ -17,6 +17,9 @@ from .words import Word, word_of, words_of
 
 PLAIN_EXPANSIONS = frozenset((":-", "-", ":+", "+", "?", ":?", "%", "%%", "#", "##", "^", "^^", ",", ",,"))
 OPENS_NOTHING = frozenset(("<&", "<<", "<<-", "<<<"))
+HERE_DOCUMENTS = frozenset(("<<", "<<-"))
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./,:+@%-]+")
 
 
 class Expansions(ABC):
@@ -41,16 +44,18 @@ class Expansions(ABC):
         self._expansions(node, moves)
         return word_of(node)
 
-    def _expansions(self, node: Tree, moves: Moves) -> None:
+    def _expansions(self, node: Tree, moves: Moves, *, quoted: bool = False) -> None:
         for part in node.get("Parts") or ():
             match part["Type"]:
                 case "Lit" | "SglQuoted":
                     continue
                 case "DblQuoted":
-                    self._expansions(part, moves)
+                    self._expansions(part, moves, quoted=True)
                 case "CmdSubst" | "ProcSubst":
                     self.statements(part.get("Stmts") or (), moves)
                 case "ParamExp":
+                    if quoted and _holds_quotes(part):
+                        self.opaque.append("quotes inside ${…} inside quotes are read in more than one way")
                     self._parameter(part, moves)
                 case "ArithmExp":
                     self.arithmetic(part.get("X"), moves)
@@ -107,13 +112,64 @@ class Expansions(ABC):
     def redirections(self, nodes: Iterable[Tree], moves: Moves) -> tuple[Redirection, ...]:
         found = []
         for node in nodes:
-            self._expansions(node.get("Hdoc") or {}, moves)
+            self._expansions(node.get("Hdoc") or {}, moves, quoted=True)
+            if node["Op"] in HERE_DOCUMENTS and not _is_plain_delimiter(node["Word"]):
+                self.opaque.append("where the here-document ends is read in more than one way")
             target = self.word(node["Word"], moves)
-            if node["Op"] in (">&", "<&") and _is_cut(node["Word"]):
-                self.opaque.append(f"bash reads what follows {node['Op']}- as a word of its own")
+            if node["Op"] in (">&", "<&"):
+                self._duplicated(node)
             if node["Op"] not in OPENS_NOTHING and not _is_descriptor(node["Op"], target):
                 found.append(Redirection(node["Op"], target))
         return tuple(found)
+
+    def _duplicated(self, node: Tree) -> None:
+        if _is_cut(node["Word"]):
+            self.opaque.append(f"bash reads what follows {node['Op']}- as a word of its own")
+        elif not _is_plain(node["Word"]):
+            self.opaque.append(f"bash expands what follows {node['Op']} twice")
+
+
+def _holds_quotes(node: Any) -> bool:
+    """Whether a quote of any kind stands in `${…}`, outside of the commands in it.
+
+    bash reads such quotes by rules of its own: in `"${x:-'$(rm a)'}"` they are letters, and the command runs.
+    """
+    match node:
+        case {"Type": "SglQuoted" | "DblQuoted"} | {"Type": "CmdSubst", "Backquotes": True}:
+            return True
+        case {"Type": "CmdSubst" | "ProcSubst"}:
+            return False
+        case {"Type": "Lit", "Value": str(text)}:
+            return re.search(r"[\\'\"`]", text) is not None
+        case dict():
+            return any(map(_holds_quotes, node.values()))
+        case list():
+            return any(map(_holds_quotes, node))
+    return False
+
+
+def _is_plain_delimiter(word: Tree) -> bool:
+    """`EOF`, `'EOF'`, `"EOF"`: nothing that has to be unquoted first."""
+    match word["Parts"]:
+        case [{"Type": "DblQuoted" | "SglQuoted", "Dollar": True}]:
+            return False
+        case [{"Type": "DblQuoted"} as inner]:
+            return _is_plain(inner) and _length(word) == _length(inner["Parts"][0]) + 2
+        case [{"Type": "SglQuoted", "Value": str(text)}]:
+            return _PLAIN.fullmatch(text) is not None
+    return _is_plain(word)
+
+
+def _is_plain(word: Tree) -> bool:
+    """One piece of letters that mean nothing to a shell, as it is written: no line ends inside it."""
+    match word.get("Parts"):
+        case [{"Type": "Lit", "Value": str(text)} as literal]:
+            return _PLAIN.fullmatch(text) is not None and _length(literal) == len(text)
+    return False
+
+
+def _length(node: Tree) -> int:
+    return int(node["End"]["Offset"] - node["Pos"]["Offset"])
 
 
 def _is_cut(target: Tree) -> bool:

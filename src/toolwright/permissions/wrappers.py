@@ -125,12 +125,14 @@ def _any_suffix(words: Words) -> Unwrapped:
 
 
 def _shell(words: Words) -> Unwrapped | None:
-    """`bash -c text`; a script file or standard input cannot be looked into."""
+    """`bash -c text`; a script file or standard input (`bash -s a`) cannot be looked into."""
     for place, word in enumerate(words[1:], 1):
         if not word.known:
             return Unwrapped(opaque=True)
         if re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", word.text):
             return _texts(tuple(after for after in words[place + 1 :] if not after.text.startswith(("-", "+")))[:1])
+        if re.fullmatch(r"[-+][A-Za-z]*s[A-Za-z]*", word.text):
+            return Unwrapped(opaque=True)
     return Unwrapped(opaque=len(words) < 2 or all(word.text.startswith("-") for word in words[1:]))
 
 
