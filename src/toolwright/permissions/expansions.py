@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from .evaluations import NUMBERS
 from .grammar import Tree
 from .lines import Assignment, Moves, Redirection, stays_harmless
 from .words import Word, word_of, words_of
@@ -101,11 +102,17 @@ class Expansions(ABC):
             if element.get("Value"):
                 self.word(element["Value"], moves)
         value = self.word(node["Value"], moves) if node.get("Value") else None
+        self._evaluated(node["Name"]["Value"])
         return Assignment(node["Name"]["Value"], value)
+
+    def _evaluated(self, name: str) -> None:
+        if name in NUMBERS:
+            self.opaque.append(f"bash evaluates what {name} is set to")
 
     def assigned(self, assignments: Iterable[Assignment]) -> None:
         """Variables that stay set for the commands after it."""
         for assignment in assignments:
+            self._evaluated(assignment.name)
             if not stays_harmless(assignment.name):
                 self.doubts.append(f"setting {assignment.name} may change what later commands do")
 

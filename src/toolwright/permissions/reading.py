@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from .evaluations import evaluates
 from .expansions import Expansions
 from .grammar import NotParsed, Tree, shell_tree
 from .lines import HERE, Assignment, CommandLine, Moves, Part, Redirection
@@ -269,6 +270,8 @@ class _Reader(Expansions):
             self.opaque.append(f"the program {part.words[0].text.replace(UNKNOWN, '…')!r} is only known when it runs")
         if part.name in CHANGE_NAMES:
             self.opaque.append(f"{part.name} changes what later words mean")
+        if evaluates(part):
+            self.opaque.append(f"{part.name} may evaluate what it is given")
 
     def _moved(self, part: Part, moves: Moves) -> tuple[Moves, Moves]:
         words = part.words
