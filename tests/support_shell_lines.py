@@ -25,7 +25,8 @@ VARIABLES = {
 }
 """The environment of each line: what a reader cannot see, and would run if it were evaluated. `x` and `z` are not set."""
 
-DEEPEST = 6
+DEEPEST = (2, 3, 4, 5, 6, 7)
+"""How deep a line may be nested: most are short, and so understood."""
 _SYMBOL = re.compile("«(.+?)»")
 
 GRAMMAR: dict[str, tuple[str, ...]] = {
@@ -70,7 +71,7 @@ GRAMMAR: dict[str, tuple[str, ...]] = {
         *("exec «canary» «word»", "exec «redirection»", "command «canary» «word»", "command -v «word»", "command -p «canary»", "builtin echo «word»"),
         *("exec -a x «canary»", "mapfile x <<< «word»", "mapfile -C «name» -c 1 x <<< a", "getopts a x", "getopts «word» «word»", "return", "exit"),
         *("break", "continue", "enable -n echo", "umask 022", "pushd d", "popd", "dirs", "history", "fc -l", "compgen -W «word»", "caller", "times"),
-        *("ulimit -n", "kill -l", "logout", "help", "bind", "complete -C «name» x", "disown", "suspend", "test -R «word»", "test -v «word»"),
+        *("ulimit -n", "kill -l", "logout", "help", "bind", "complete -C «name» x", "disown", "jobs -x «canary» «word»", "history -s '«list»'; fc -s", "set -k; «list»", "set -o posix; «list»", "set +B; «list»", "set -f; «list»", "set -H; «list»", "set -o «word»; «list»", "set «word»; «list»", "test -R «word»", "test -v «word»"),
     ),
     "wrapper": (
         *("bash -c '«list»'", "sh -c '«list»'", "bash -c \"«quoted»\"", "bash -ec '«list»' «word»", "bash <<< '«list»'", "echo '«list»' | bash"),
@@ -162,6 +163,8 @@ GRAMMAR: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 DELIMITERS = (
+    *(("E", "E"),) * 20,
+    *(("'E'", "E"), ('"E"', "E")) * 8,
     *(("E", "E"), ("E", "E"), ("'E'", "E"), ('"E"', "E"), ("EOF", "EOF"), ("'EOF'", "EOF"), ("E", "E"), ("_E-1.x", "_E-1.x")),
     *(("\\E", "E"), ("$'E'", "E"), ("$'E\\x4e'", "EN"), ("$'E\\x4e'", "E\\x4e"), ('$"E"', "E"), ('$"E"', "$E"), ("E$v", "E$v"), ("E'N'", "EN")),
     *(("$(a)", "$(a)"), ("`a`", "`a`"), ("${E}", "${E}"), ("$E", "$E"), ("''", ""), ('""', ""), ("'E N'", "E N"), ("E\\\nN", "EN"), ("E\\ N", "E N")),
@@ -194,12 +197,14 @@ class ShellLines:
 
     def __init__(self, seed: str) -> None:
         self.random = Random(seed)  # noqa: S311 — made to be made again
+        self._deepest = max(DEEPEST)
         self._made: dict[str, Callable[[int], str]] = {"document": self._document}
 
     def line(self) -> str:
         kind = self.random.random()
         if kind < 0.07:
             return self._pieces()
+        self._deepest = self.random.choice(DEEPEST)
         text = self._expanded("«line»", 0)
         return text if kind < 0.65 else self._with_mistakes(text)
 
@@ -210,7 +215,7 @@ class ShellLines:
         if symbol in self._made:
             return self._made[symbol](depth)
         choices = GRAMMAR[symbol]
-        if depth > DEEPEST:  # the first ones lead to an end
+        if depth > self._deepest:  # the first ones lead to an end
             choices = choices[:3] if symbol != "parameter" else choices[:6]
         return self._expanded(self.random.choice(choices), depth)
 

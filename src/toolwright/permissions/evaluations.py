@@ -7,18 +7,21 @@ not files or rules.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from .lines import Part
 from .words import Word
 
 NUMBERS = frozenset(
     """RANDOM SECONDS SRANDOM LINENO OPTIND HISTCMD BASHPID EPOCHSECONDS EPOCHREALTIME BASH_MONOSECONDS BASH_ARGV0 PPID UID EUID
-    PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_CMDS BASH_ALIASES""".split()  # noqa: SIM905 — a word list reads better
+    PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_CMDS BASH_ALIASES POSIXLY_CORRECT BASH_COMPAT""".split()  # noqa: SIM905 — a word list reads better
 )
-"""Variables whose values bash evaluates when they are set or shown."""
+"""Variables whose values bash evaluates when they are set or shown, or by which it reads everything else otherwise."""
 
 _TAKE_NAMES = frozenset("read unset getopts wait mapfile readarray export readonly declare typeset local".split())  # noqa: SIM905
 _DECLARE = frozenset(("declare", "typeset", "local", "export", "readonly"))
+_LETTERS = re.compile(r"[-+][abefhmnptuvxCEHPT]*o?")
+_OPTIONS = frozenset("errexit nounset pipefail xtrace verbose noglob noclobber allexport noexec".split())  # noqa: SIM905
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -28,6 +31,8 @@ def evaluates(part: Part) -> bool:
     match part.name:
         case "test" | "[":
             return _tests_a_name(words)
+        case "jobs":
+            return any(not word.known or "x" in word.text for word in words)
         case "printf":
             return bool(words) and _prints_into_a_name(words)
         case name if name in _TAKE_NAMES:
@@ -52,6 +57,17 @@ def _prints_into_a_name(words: tuple[Word, ...]) -> bool:
     if first.plain == "-v":
         return not _is_harmless(name)
     return first.may_be_option or first.text.startswith("-v")
+
+
+def sets_unclear_options(part: Part) -> bool:
+    """`set -k` takes assignments out of arguments, `set +B` leaves braces as they are: only known options are harmless."""
+    named = False
+    for word in takewhile(lambda word: word.plain != "--", part.words[1:] if part.name == "set" else ()):
+        is_option = word.text.startswith(("-", "+"))
+        if not word.known or not (word.text in _OPTIONS if named else not is_option or _LETTERS.fullmatch(word.text)):
+            return True
+        named = not named and is_option and word.text.endswith("o")
+    return False
 
 
 def _is_evaluated(word: Word) -> bool:

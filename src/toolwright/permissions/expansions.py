@@ -21,6 +21,8 @@ OPENS_NOTHING = frozenset(("<&", "<<", "<<-", "<<<"))
 HERE_DOCUMENTS = frozenset(("<<", "<<-"))
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./,:+@%-]+")
+_UNCLEAR_IN_BACKQUOTES = (re.compile(r"[\\`#]|<<"), re.compile(r"[\\`#'\"]|<<"))
+"""Outside of double quotes, and inside."""
 
 
 class Expansions(ABC):
@@ -33,6 +35,10 @@ class Expansions(ABC):
     @abstractmethod
     def statements(self, statements: Iterable[Tree], moves: Moves) -> Moves:
         """Read the commands of a substitution."""
+
+    @abstractmethod
+    def source(self, node: Tree) -> str:
+        """A node as it is written; nothing if that is not known."""
 
     def words(self, nodes: Iterable[Tree], moves: Moves) -> list[Word]:
         found: list[Word] = []
@@ -53,6 +59,8 @@ class Expansions(ABC):
                 case "DblQuoted":
                     self._expansions(part, moves, quoted=True)
                 case "CmdSubst" | "ProcSubst":
+                    if part.get("Backquotes") and _UNCLEAR_IN_BACKQUOTES[quoted].search(self.source(part)[1:-1]):
+                        self.opaque.append("where the backquotes end is read in more than one way")
                     self.statements(part.get("Stmts") or (), moves)
                 case "ParamExp":
                     if quoted and _holds_quotes(part):
@@ -119,15 +127,23 @@ class Expansions(ABC):
     def redirections(self, nodes: Iterable[Tree], moves: Moves) -> tuple[Redirection, ...]:
         found = []
         for node in nodes:
-            self._expansions(node.get("Hdoc") or {}, moves, quoted=True)
-            if node["Op"] in HERE_DOCUMENTS and not _is_plain_delimiter(node["Word"]):
-                self.opaque.append("where the here-document ends is read in more than one way")
+            if node["Op"] in HERE_DOCUMENTS:
+                self._document(node, moves)
             target = self.word(node["Word"], moves)
             if node["Op"] in (">&", "<&"):
                 self._duplicated(node)
             if node["Op"] not in OPENS_NOTHING and not _is_descriptor(node["Op"], target):
                 found.append(Redirection(node["Op"], target))
         return tuple(found)
+
+    def _document(self, node: Tree, moves: Moves) -> None:
+        document = node.get("Hdoc") or {}
+        self._expansions(document, moves, quoted=True)
+        delimiter = node["Word"]
+        if not _is_plain_delimiter(delimiter) or _may_end_early(
+            self.source({"Pos": delimiter["End"], "End": document["End"]}) if document else "", word_of(delimiter).text
+        ):
+            self.opaque.append("where the here-document ends is read in more than one way")
 
     def _duplicated(self, node: Tree) -> None:
         if _is_cut(node["Word"]):
@@ -165,6 +181,11 @@ def _is_plain_delimiter(word: Tree) -> bool:
         case [{"Type": "SglQuoted", "Value": str(text)}]:
             return _PLAIN.fullmatch(text) is not None
     return _is_plain(word)
+
+
+def _may_end_early(text: str, delimiter: str) -> bool:
+    """To bash a line that ends in a backslash goes on in the next, and both together may be the delimiter."""
+    return any(line.endswith("\\") and delimiter.startswith(line.lstrip("\t").rstrip("\\")) for line in text.split("\n"))
 
 
 def _is_plain(word: Tree) -> bool:

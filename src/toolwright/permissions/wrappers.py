@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .words import NO_WORD, UNKNOWN, Word
 
@@ -157,7 +158,9 @@ def _trap(words: Words) -> Unwrapped | None:
 
 
 def _env(words: Words) -> Unwrapped:
-    if any(word.text.startswith(("-S", "--split", "-C", "--chdir", "-vS")) or not word.known for word in words[1:]):
+    if any(word.text.startswith(("-S", "--split", "-vS")) for word in words[1:]):
+        return replace(_any_suffix(words), opaque=True)  # it takes words apart by rules of its own
+    if any(word.text.startswith(("-C", "--chdir")) or not word.known for word in words[1:]):
         return _any_suffix(words)
     place = _skip(
         words,
