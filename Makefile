@@ -11,7 +11,7 @@ MUTATION := .venv-mutants
 # Hundreds of tests start our command: without byte code each of them would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint types layers unit interop mutants bench clean
+.PHONY: demo test lint types layers unit interop differential mutants bench clean
 
 demo: $(VENV)/.package
 	@$(VENV)/bin/toolwright demo
@@ -35,6 +35,11 @@ unit: $(VENV)/.dev
 # Conversations with published packages: large downloads, so apart from `make test`.
 interop: $(INTEROP)/.peers
 	$(INTEROP)/bin/pytest -q --strict-markers --import-mode=importlib -o addopts= tests/interop
+
+# Generated lines of shell, as we read them, held against what bash does with them. Takes half an hour; SEED=… tries the same again.
+LINES ?= 100000
+differential: $(VENV)/.dev
+	$(VENV)/bin/python tests/support_differential.py --lines $(LINES) $(addprefix --seed ,$(SEED))
 
 # Small mistakes put into the guard on purpose, one by one: does a test notice? Takes hours; WHICH=shell_policy tries one module.
 # The first line makes the mutants and learns which tests reach them; to try none there is an error to mutmut, and what we want.

@@ -10,6 +10,9 @@ import pytest
 from support_permissions import bash, judge
 from toolwright.permissions import read_command
 
+QUOTES = "quotes inside ${…} inside quotes are read in more than one way"
+DOCUMENT = "where the here-document ends is read in more than one way"
+BACKQUOTES = "where the backquotes end is read in more than one way"
 REDIRECTIONS = [
     *(f"{operator} a" for operator in (">", ">>", ">|", "&>", "&>>", "<>", ">&", "2>", "{x}>")),
     *(
@@ -65,6 +68,38 @@ def test_a_target_that_is_not_known_is_not_taken_for_nothing(target: str) -> Non
         ("cat <&-{/etc/passwd,b}", "bash reads what follows <&- as a word of its own"),
         ("ls <&-''", "bash reads what follows <&- as a word of its own"),
         ("ls 2>&-'/etc'", "bash reads what follows >&- as a word of its own"),
+        ("echo \"${x:-'a'}\"", QUOTES),
+        ('echo "${x:-"a"}"', QUOTES),
+        ("echo \"${x+$'a'}\"", QUOTES),
+        ('echo "${x%$"a"}"', QUOTES),
+        ('echo "${x:-`ls`}"', QUOTES),
+        ('echo "${x#\\}}"', QUOTES),
+        ("echo \"${x/'a'/b}\"", QUOTES),
+        ("echo \"${x:-${y:-'a'}}\"", QUOTES),
+        ("echo \"${x:-a$((1))${y:-'a'}}\"", QUOTES),
+        ("cat <<E\n${x:-'a'}\nE", QUOTES),
+        ("cat <<E\n${x:-\"a\"}\nE", QUOTES),
+        ("cat <<\\E\na\nE", DOCUMENT),
+        ("cat <<$'E'\na\nE", DOCUMENT),
+        ('cat <<$"E"\na\nE', DOCUMENT),
+        ("cat <<'E'N\na\nEN", DOCUMENT),
+        ("cat <<'E N'\na\nE N", DOCUMENT),
+        ("cat <<E\\\nN\na\nEN", DOCUMENT),
+        ("cat <<''\na\n\n", DOCUMENT),
+        ("cat <<EOF\nE\\\nOF\nEOF", DOCUMENT),
+        ("cat <<-EOF\n\t\\\n\tEOF\nEOF", DOCUMENT),
+        ("cat <<E\n\\\nE\nE", DOCUMENT),
+        ("echo `echo \\`ls\\``", BACKQUOTES),
+        ("echo `ls # a`", BACKQUOTES),
+        ("echo `cat <<E\na\nE\n`", BACKQUOTES),
+        ('echo "`ls "a"`"', BACKQUOTES),
+        ("echo a >&'x'", "bash expands what follows >& twice"),
+        ('echo a >&"$x"', "bash expands what follows >& twice"),
+        ("echo a <&\\1", "bash expands what follows <& twice"),
+        ("RANDOM=1; ls", "bash evaluates what RANDOM is set to"),
+        ("RANDOM=1 ls", "bash evaluates what RANDOM is set to"),
+        ("export PS4=a", "bash evaluates what PS4 is set to"),
+        ("for SECONDS in a; do ls; done", "bash evaluates what SECONDS is set to"),
         ("PATH=x; ls", "setting PATH may change what later commands do"),
     ],
 )
@@ -93,6 +128,21 @@ def test_no_word_hides_behind_a_closed_stream() -> None:
         "${#x}",
         "2>&-",
         "2>&1-",
+        ">&2",
+        "3>&1",
+        '"${x:-default}"',
+        '"${x%.py}"',
+        '"${x##*/}" "${x:+a b}"',
+        '"${x:-$(date "+%s")}"',
+        "${x:-'a b'}",
+        '${x:-"$y"}',
+        "`date '+%s'`",
+        '"`date`"',
+        "<<E\na 'b' \"c\" $x ${y:-z} \\\nb\nE",
+        "<<'E'\n${x:-'a'} `\nE",
+        '<<"EOF"\na\nEOF',
+        "<<-EOF\n\ta\n\tEOF",
+        "<<END_OF-1.txt\na\nEND_OF-1.txt",
     ],
 )
 def test_expansions_that_run_nothing_are_understood(word: str) -> None:

@@ -99,6 +99,28 @@ def test_no_command_hides_behind_a_comment(command: str) -> None:
         assert judge(bash(command), mode, deny=["Bash(rm:*)"]).behavior != "allow"
 
 
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("ls \\\r\nrm x", "carriage return"),
+        ("ls\r", "carriage return"),
+        ('echo "$$(echo "a")"', "$$ before a bracket"),
+        ("echo $${a}", "$$ before a bracket"),
+        ('echo "$\\\n(rm x)"', "ends inside an operator"),
+        ("cat <\\\n<E\nE", "ends inside an operator"),
+    ],
+)
+def test_what_two_readers_see_differently_is_not_read(command: str, why: str) -> None:
+    assert why in (read_line(command).unparsed or "")
+    for mode in ("default", "bypassPermissions"):
+        assert judge(bash(command), mode, deny=["Bash(rm:*)"]).behavior != "allow"
+
+
+@pytest.mark.parametrize("command", ["echo $$", 'echo "$$"', "echo a$", "ls a$ \\\nb", "ls && \\\nls"])
+def test_other_dollars_are_read(command: str) -> None:
+    assert read_line(command).unparsed is None
+
+
 @pytest.mark.parametrize("command", ["ls \\\n-l a#b", "echo 's#a#' \\\nb", "ls # a\nls", 'echo "#" \\\nb', "ls a \\\n # b"])
 def test_other_comments_and_other_continued_lines_are_read(command: str) -> None:
     assert strictly(command) == "allow"

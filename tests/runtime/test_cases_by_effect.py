@@ -71,9 +71,12 @@ MORE = [
     ("closed-stream", "true", "true; 2>&-touch CANARY"),
     ("case-falls-through", "true", "case a in a) true ;& b) touch CANARY ;; esac"),
 ]
-CORPUS = json.loads((Path(__file__).parents[1] / "permissions" / "data" / "shell_attacks.json").read_text())
+DATA = Path(__file__).parents[1] / "permissions" / "data"
+CORPUS = json.loads((DATA / "shell_attacks.json").read_text())
+MISREAD = json.loads((DATA / "reader_cases.json").read_text())["cases"]
 ATTACKS: list[dict[str, str]] = [
     *(case for case in CORPUS if case["expect"] != "allow"),
+    *MISREAD,
     *({"id": name, "rule": rule, "command": command} for name, rule, command in MORE),
 ]
 IDS = [case["id"] for case in ATTACKS]

@@ -11,12 +11,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from .evaluations import NUMBERS
 from .grammar import Tree
 from .lines import Assignment, Moves, Redirection, stays_harmless
 from .words import Word, word_of, words_of
 
 PLAIN_EXPANSIONS = frozenset((":-", "-", ":+", "+", "?", ":?", "%", "%%", "#", "##", "^", "^^", ",", ",,"))
 OPENS_NOTHING = frozenset(("<&", "<<", "<<-", "<<<"))
+HERE_DOCUMENTS = frozenset(("<<", "<<-"))
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./,:+@%-]+")
+_UNCLEAR_IN_BACKQUOTES = (re.compile(r"[\\`#]|<<"), re.compile(r"[\\`#'\"]|<<"))
+"""Outside of double quotes, and inside."""
 
 
 class Expansions(ABC):
@@ -30,6 +36,10 @@ class Expansions(ABC):
     def statements(self, statements: Iterable[Tree], moves: Moves) -> Moves:
         """Read the commands of a substitution."""
 
+    @abstractmethod
+    def source(self, node: Tree) -> str:
+        """A node as it is written; nothing if that is not known."""
+
     def words(self, nodes: Iterable[Tree], moves: Moves) -> list[Word]:
         found: list[Word] = []
         for node in nodes:
@@ -41,16 +51,20 @@ class Expansions(ABC):
         self._expansions(node, moves)
         return word_of(node)
 
-    def _expansions(self, node: Tree, moves: Moves) -> None:
+    def _expansions(self, node: Tree, moves: Moves, *, quoted: bool = False) -> None:
         for part in node.get("Parts") or ():
             match part["Type"]:
                 case "Lit" | "SglQuoted":
                     continue
                 case "DblQuoted":
-                    self._expansions(part, moves)
+                    self._expansions(part, moves, quoted=True)
                 case "CmdSubst" | "ProcSubst":
+                    if part.get("Backquotes") and _UNCLEAR_IN_BACKQUOTES[quoted].search(self.source(part)[1:-1]):
+                        self.opaque.append("where the backquotes end is read in more than one way")
                     self.statements(part.get("Stmts") or (), moves)
                 case "ParamExp":
+                    if quoted and _holds_quotes(part):
+                        self.opaque.append("quotes inside ${…} inside quotes are read in more than one way")
                     self._parameter(part, moves)
                 case "ArithmExp":
                     self.arithmetic(part.get("X"), moves)
@@ -96,24 +110,94 @@ class Expansions(ABC):
             if element.get("Value"):
                 self.word(element["Value"], moves)
         value = self.word(node["Value"], moves) if node.get("Value") else None
+        self._evaluated(node["Name"]["Value"])
         return Assignment(node["Name"]["Value"], value)
+
+    def _evaluated(self, name: str) -> None:
+        if name in NUMBERS:
+            self.opaque.append(f"bash evaluates what {name} is set to")
 
     def assigned(self, assignments: Iterable[Assignment]) -> None:
         """Variables that stay set for the commands after it."""
         for assignment in assignments:
+            self._evaluated(assignment.name)
             if not stays_harmless(assignment.name):
                 self.doubts.append(f"setting {assignment.name} may change what later commands do")
 
     def redirections(self, nodes: Iterable[Tree], moves: Moves) -> tuple[Redirection, ...]:
         found = []
         for node in nodes:
-            self._expansions(node.get("Hdoc") or {}, moves)
+            if node["Op"] in HERE_DOCUMENTS:
+                self._document(node, moves)
             target = self.word(node["Word"], moves)
-            if node["Op"] in (">&", "<&") and _is_cut(node["Word"]):
-                self.opaque.append(f"bash reads what follows {node['Op']}- as a word of its own")
+            if node["Op"] in (">&", "<&"):
+                self._duplicated(node)
             if node["Op"] not in OPENS_NOTHING and not _is_descriptor(node["Op"], target):
                 found.append(Redirection(node["Op"], target))
         return tuple(found)
+
+    def _document(self, node: Tree, moves: Moves) -> None:
+        document = node.get("Hdoc") or {}
+        self._expansions(document, moves, quoted=True)
+        delimiter = node["Word"]
+        if not _is_plain_delimiter(delimiter) or _may_end_early(
+            self.source({"Pos": delimiter["End"], "End": document["End"]}) if document else "", word_of(delimiter).text
+        ):
+            self.opaque.append("where the here-document ends is read in more than one way")
+
+    def _duplicated(self, node: Tree) -> None:
+        if _is_cut(node["Word"]):
+            self.opaque.append(f"bash reads what follows {node['Op']}- as a word of its own")
+        elif not _is_plain(node["Word"]):
+            self.opaque.append(f"bash expands what follows {node['Op']} twice")
+
+
+def _holds_quotes(node: Any) -> bool:
+    """Whether a quote of any kind stands in `${…}`, outside of the commands in it.
+
+    bash reads such quotes by rules of its own: in `"${x:-'$(rm a)'}"` they are letters, and the command runs.
+    """
+    match node:
+        case {"Type": "SglQuoted" | "DblQuoted"} | {"Type": "CmdSubst", "Backquotes": True}:
+            return True
+        case {"Type": "CmdSubst" | "ProcSubst"}:
+            return False
+        case {"Type": "Lit", "Value": str(text)}:
+            return re.search(r"[\\'\"`]", text) is not None
+        case dict():
+            return any(map(_holds_quotes, node.values()))
+        case list():
+            return any(map(_holds_quotes, node))
+    return False
+
+
+def _is_plain_delimiter(word: Tree) -> bool:
+    """`EOF`, `'EOF'`, `"EOF"`: nothing that has to be unquoted first."""
+    match word["Parts"]:
+        case [{"Type": "DblQuoted" | "SglQuoted", "Dollar": True}]:
+            return False
+        case [{"Type": "DblQuoted"} as inner]:
+            return _is_plain(inner) and _length(word) == _length(inner["Parts"][0]) + 2
+        case [{"Type": "SglQuoted", "Value": str(text)}]:
+            return _PLAIN.fullmatch(text) is not None
+    return _is_plain(word)
+
+
+def _may_end_early(text: str, delimiter: str) -> bool:
+    """To bash a line that ends in a backslash goes on in the next, and both together may be the delimiter."""
+    return any(line.endswith("\\") and delimiter.startswith(line.lstrip("\t").rstrip("\\")) for line in text.split("\n"))
+
+
+def _is_plain(word: Tree) -> bool:
+    """One piece of letters that mean nothing to a shell, as it is written: no line ends inside it."""
+    match word.get("Parts"):
+        case [{"Type": "Lit", "Value": str(text)} as literal]:
+            return _PLAIN.fullmatch(text) is not None and _length(literal) == len(text)
+    return False
+
+
+def _length(node: Tree) -> int:
+    return int(node["End"]["Offset"] - node["Pos"]["Offset"])
 
 
 def _is_cut(target: Tree) -> bool:

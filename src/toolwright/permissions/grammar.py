@@ -28,6 +28,7 @@ _KEYWORDS = frozenset(
     typeset nameref let""".split()  # noqa: SIM905 — a word list reads better
 )
 _COMMENT = re.compile(r"(?:^|[\s;&|()<>`])#")
+_AMBIGUOUS = re.compile(r"\$\$[({\[]|[$<>]\\\n")
 
 
 class NotParsed(Exception):
@@ -71,6 +72,10 @@ def shell_tree(text: str, *, run: Callable[[str], bytes] | None = None) -> Tree:
     """The tree of `text`. Raises `NotParsed`. `run` turns a text into shfmt's answer, for those who have another way to it."""
     if len(text) > LONGEST_PARSED:
         raise NotParsed(f"it is longer than {LONGEST_PARSED:,} characters")
+    if "\r" in text:
+        raise NotParsed("it holds a carriage return, which bash takes for a letter and others for the end of a line")
+    if _AMBIGUOUS.search(text):
+        raise NotParsed("$$ before a bracket, or a line that ends inside an operator, is read in more than one way")
     if _may_join_a_comment(text):
         raise NotParsed("a backslash at the end of a comment hides what the next line is")
     return plain_tree(text) or _decoded((run or run_shfmt)(text))

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from .evaluations import evaluates, sets_unclear_options
 from .expansions import Expansions
 from .grammar import NotParsed, Tree, shell_tree
 from .lines import HERE, Assignment, CommandLine, Moves, Part, Redirection
@@ -24,7 +25,7 @@ LONGEST_REMEMBERED = 4_000
 NOWHERE: Moves = frozenset()
 ANYWHERE: Moves = frozenset({(NO_WORD,)})
 
-CHANGE_NAMES = frozenset("alias unalias enable hash bind complete compgen mapfile readarray shopt".split())  # noqa: SIM905 — a word list reads better
+CHANGE_NAMES = frozenset("alias unalias enable hash bind complete compgen mapfile readarray shopt fc".split())  # noqa: SIM905 — a word list reads better
 RUN_IN_THIS_SHELL = frozenset((".", "source", "eval", "command", "builtin"))
 
 Parser = Callable[[str], Tree]
@@ -225,7 +226,7 @@ class _Reader(Expansions):
     def _call(self, node: Tree, moves: Moves, redirections: tuple[Redirection, ...]) -> tuple[Moves, Moves]:
         assignments = self.assignments(node.get("Assigns") or (), moves)
         words = tuple(self.words(node.get("Args") or (), moves))
-        part = Part(words, self._source(node), assignments, redirections, moves, certain=self._certain, piped=self._fed)
+        part = Part(words, self.source(node), assignments, redirections, moves, certain=self._certain, piped=self._fed)
         if not words:
             self.assigned(assignments)
         self._add(part)
@@ -270,8 +271,10 @@ class _Reader(Expansions):
     def _look_at(self, part: Part) -> None:
         if part.words and not part.words[0].known:
             self.opaque.append(f"the program {part.words[0].text.replace(UNKNOWN, '…')!r} is only known when it runs")
-        if part.name in CHANGE_NAMES:
+        if part.name in CHANGE_NAMES or sets_unclear_options(part):
             self.opaque.append(f"{part.name} changes what later words mean")
+        if evaluates(part):
+            self.opaque.append(f"{part.name} may evaluate what it is given")
 
     def _moved(self, part: Part, moves: Moves) -> tuple[Moves, Moves]:
         words = part.words
@@ -290,7 +293,7 @@ class _Reader(Expansions):
         moves_unseen = name in (None, "popd") or (inner is not None and name in RUN_IN_THIS_SHELL)
         return (ANYWHERE, ANYWHERE) if moves_unseen else (moves, moves)
 
-    def _source(self, node: Tree) -> str:
+    def source(self, node: Tree) -> str:
         begin, end = node.get("Pos"), node.get("End")
         if not (begin and end):
             return ""

@@ -69,7 +69,7 @@ def word_of(node: dict[str, Any]) -> Word:
 def _part(part: dict[str, Any]) -> Word:
     match part["Type"]:
         case "Lit":
-            return Word(re.sub(r"\\(.)", r"\1", part["Value"]))
+            return Word(re.sub(r"\\(.|\n)", lambda match: match[1].strip("\n"), part["Value"]))
         case "SglQuoted":
             return Word(ansi_decoded(part.get("Value", "")) if part.get("Dollar") else part.get("Value", ""))
         case "DblQuoted":
@@ -80,9 +80,14 @@ def _part(part: dict[str, Any]) -> Word:
 
 def _double_quoted(part: dict[str, Any]) -> Word:
     inner: Sequence[dict[str, Any]] = part.get("Parts") or ()
-    pieces = [re.sub(r'\\([$`"\\])', r"\1", piece["Value"]) if piece["Type"] == "Lit" else UNKNOWN for piece in inner]
+    pieces = [_unescaped(piece["Value"]) if piece["Type"] == "Lit" else UNKNOWN for piece in inner]
     text = UNKNOWN if part.get("Dollar") else "".join(pieces)  # $"…" is translated: its text is not known
     return Word(text, one=not any(map(_is_list, inner)))
+
+
+def _unescaped(text: str) -> str:
+    """A text in double quotes, without the backslashes that the shell takes away."""
+    return re.sub(r'\\([$`"\\]|\n)', lambda match: match[1].strip("\n"), text)
 
 
 def _is_list(part: dict[str, Any]) -> bool:

@@ -154,12 +154,14 @@ def _any_suffix(words: Words) -> Unwrapped:
 
 
 def _shell(words: Words) -> Unwrapped | None:
-    """`bash -c text`; a script file or standard input cannot be looked into."""
+    """`bash -c text`; a script file or standard input (`bash -s a`) cannot be looked into."""
     for place, word in enumerate(words[1:], 1):
         if not word.known:
             return Unwrapped(opaque=True)
         if re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", word.text):
             return _texts(tuple(after for after in words[place + 1 :] if not after.text.startswith(("-", "+")))[:1])
+        if re.fullmatch(r"[-+][A-Za-z]*s[A-Za-z]*", word.text):
+            return Unwrapped(opaque=True)
     return Unwrapped(opaque=len(words) < 2 or all(word.text.startswith("-") for word in words[1:]))
 
 
@@ -189,7 +191,9 @@ def _trap(words: Words) -> Unwrapped | None:
 
 
 def _env(words: Words) -> Unwrapped:
-    if any(word.text.startswith(("-S", "--split", "-C", "--chdir", "-vS")) or not word.known for word in words[1:]):
+    if any(word.text.startswith(("-S", "--split", "-vS")) for word in words[1:]):
+        return replace(_any_suffix(words), opaque=True)  # it takes words apart by rules of its own
+    if any(word.text.startswith(("-C", "--chdir")) or not word.known for word in words[1:]):
         return _any_suffix(words)
     place = _skip(
         words,
