@@ -16,6 +16,9 @@ NOBODY = 65534
 NO_LIMITS = ChildLimits(cpu_seconds=0, memory_mb=0, processes=0, open_files=0, file_size_mb=0, scratch_mb=0)
 
 needs_cgroup = pytest.mark.skipif(find_place() is None, reason="no cgroup that this process may make groups in")
+needs_memory_group = pytest.mark.skipif(
+    not ((place := find_place()) and place.limits_memory), reason="no cgroup here that bounds memory"
+)
 
 
 def run_bash(

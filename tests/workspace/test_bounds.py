@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support_limits import NO_LIMITS, needs_cgroup
+from support_limits import NO_LIMITS, needs_cgroup, needs_memory_group
 from support_tools import error_of, make_workspace, text_of
 from toolwright.workspace.bounds import holds_more
 from toolwright.workspace.cgroup_place import find_place
@@ -45,7 +45,8 @@ def groups() -> set[str]:
     place = find_place()
     assert place is not None
     mine = f"-{os.getpid()}-"
-    return {name for name in os.listdir(place.path) if name.startswith("toolwright-") and mine in name}
+    names = (name for path in (place.path, place.memory_path) if path for name in os.listdir(path))
+    return {name for name in names if name.startswith("toolwright-") and mine in name}
 
 
 @needs_cgroup
@@ -71,6 +72,76 @@ async def test_a_process_that_got_away_from_its_parents_and_its_mark_ends_with_t
     await workspace.close()
     assert not is_running(pid)
     assert groups() == set()
+
+
+# memory of a whole command
+
+TREE = """
+import os, time
+for _ in range(10):
+    if os.fork() == 0:
+        kept = bytearray(os.urandom(1) * (50 << 20))
+        open("taken", "a").write("x")
+        time.sleep(20)
+        os._exit(0)
+for _ in range(10):
+    if os.waitstatus_to_exitcode(os.wait()[1]) == -9:
+        os._exit(3)
+"""
+MEMFD = """
+import os
+file = os.memfd_create("hoard")
+for _ in range(1000):
+    os.write(file, b"x" * (1 << 20))
+print("all of it")
+"""
+MANY_MEMFDS = """
+import os
+files = [os.memfd_create("hoard") for _ in range(100)]
+for file in files:
+    os.write(file, b"x" * (10 << 20))
+print("all of it")
+"""
+SHARED = """
+import mmap
+kept = [mmap.mmap(-1, 100 << 20) for _ in range(10)]
+for each in kept:
+    each.write(b"x" * (100 << 20))
+print("all of it")
+"""
+IN_SHM = """
+with open("/dev/shm/toolwright-test-hoard", "wb") as file:
+    for _ in range(1000):
+        file.write(b"x" * (1 << 20))
+print("all of it")
+"""
+LIFTED = "import resource; resource.setrlimit(resource.RLIMIT_DATA, (-1, -1)); kept = b'x' * (1 << 30); print('all of it')"
+HOARDS = {"ten processes": TREE, "memfd": MEMFD, "many memfds": MANY_MEMFDS, "shared memory": SHARED, "/dev/shm": IN_SHM}
+
+
+@needs_memory_group
+@pytest.mark.parametrize("program", [*HOARDS.values(), LIFTED], ids=[*HOARDS, "without its rlimit"])
+async def test_memory_is_bounded_for_the_whole_command_however_it_is_taken(program: str, tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path, limits=ChildLimits(memory_mb=200))
+    (tmp_path / "ws" / "hoard.py").write_text(program)
+    try:
+        said = await error_of("Bash", workspace, command=f"{sys.executable} hoard.py", timeout=60_000)
+        assert "all of it" not in said
+        assert "200 MB of memory" in said
+        assert await text_of("Bash", workspace, command="echo still here") == "still here"
+    finally:
+        Path("/dev/shm/toolwright-test-hoard").unlink(missing_ok=True)
+        await workspace.close()
+    assert groups() == set()
+
+
+@needs_memory_group
+async def test_a_command_may_take_what_its_limit_allows(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path, limits=ChildLimits(memory_mb=900))
+    (tmp_path / "ws" / "hoard.py").write_text(TREE.replace("time.sleep(20)", "time.sleep(0.1)"))
+    await text_of("Bash", workspace, command=f"{sys.executable} hoard.py")
+    assert (tmp_path / "ws" / "taken").read_text() == "x" * 10
+    await workspace.close()
 
 
 def is_running(pid: int) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from support_limits import NO_LIMITS, needs_cgroup, run_bash
+from support_limits import NO_LIMITS, needs_cgroup, needs_memory_group, run_bash
 from toolwright.workspace.cgroup_place import Place, choose_place, find_place
 from toolwright.workspace.cgroups import CommandGroup, CommandGroups, make_group, sweep
 from toolwright.workspace.child_limits import UNSET_EXIT_CODE
@@ -43,7 +43,7 @@ def test_a_fork_bomb_stays_within_its_group_and_is_ended_with_it(as_nobody: bool
         bomb = "bomb() { bomb | bomb & }; sleep 600 & bomb"
         wait = f"until [ ${{refused:-0}} -gt 0 ]; do read -r _ refused < {group.path}/pids.events; done; exit 1"
         script = f"{group.words}{IN_FORCE.format(path=group.path)} {{ {bomb}; {wait}; }} >/dev/null 2>&1"
-        code, output = run_bash(script, keep=[group.door], as_nobody=as_nobody, timeout=20)
+        code, output = run_bash(script, keep=group.doors, as_nobody=as_nobody, timeout=20)
         assert code != 99, output
         assert 0 < len(group.members()) <= 32
         notice = explain_limit(code or 1, output, FEW, events=group.events())
@@ -91,20 +91,21 @@ import os, subprocess
 from toolwright.workspace.cgroups import make_group
 from toolwright.workspace.child_limits import ChildLimits
 group = make_group(ChildLimits())
-subprocess.run(["/bin/bash", "-c", group.words + "setsid sleep 600 >/dev/null 2>&1 & exit"], pass_fds=[group.door])
-print(group.path, flush=True)
+subprocess.run(["/bin/bash", "-c", group.words + "setsid sleep 600 >/dev/null 2>&1 & exit"], pass_fds=group.doors)
+print(group.path, group.memory_path, flush=True)
 os.kill(os.getpid(), 9)
 """
 
 
 @needs_cgroup
 def test_what_a_killed_process_left_is_ended_by_the_next() -> None:
-    left = subprocess.run([sys.executable, "-c", LEAVE], capture_output=True, text=True, check=False).stdout.strip()
-    assert len(Path(left, "cgroup.procs").read_text().split()) == 1
+    left = subprocess.run([sys.executable, "-c", LEAVE], capture_output=True, text=True, check=False).stdout.split()
+    assert all(len(Path(path, "cgroup.procs").read_text().split()) == 1 for path in left)
 
     def swept() -> bool:
-        sweep(os.path.dirname(left))
-        return not os.path.exists(left)
+        for path in left:
+            sweep(os.path.dirname(path))
+        return not any(os.path.exists(path) for path in left)
 
     wait_until(swept)
 
@@ -125,6 +126,18 @@ def test_nothing_to_limit_needs_no_group() -> None:
 def test_a_place_that_turns_out_not_to_be_one_gives_no_group(tmp_path: Path) -> None:
     assert make_group(FEW, Place(str(tmp_path), 1, False)) is None
     assert list(tmp_path.iterdir()) == []
+
+
+@needs_memory_group
+def test_without_a_twin_for_memory_the_group_bounds_processes_all_the_same(tmp_path: Path) -> None:
+    place = find_place()
+    if place is None or not place.memory_path:
+        pytest.skip("one tree for all controllers")
+    group = make_group(replace(FEW, memory_mb=100), replace(place, memory_path=str(tmp_path)))
+    assert group is not None
+    assert not group.limits_memory
+    group.shut()
+    assert group.remove()
 
 
 # finding the place
@@ -158,6 +171,19 @@ def test_the_group_above_is_the_place_only_if_it_was_handed_to_us(tmp_path: Path
     except OSError:
         pytest.skip("no extended attributes here")
     assert choose_place(*texts) == Place(f"{tmp_path}/service", 2, True)
+
+
+def test_of_version_1_the_memory_tree_is_used_beside_the_one_for_pids(tmp_path: Path) -> None:
+    for name in ("pids/own", "memory/z", "both/own"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "cgroup.procs").touch()
+    trees = {kind: f"31 23 0:27 / {tmp_path}/{kind} rw - cgroup cgroup rw,{kind}\n" for kind in ("pids", "memory")}
+    memberships = "5:memory:/z\n4:pids:/own\n0::/\n"
+    found = Place(f"{tmp_path}/pids/own", 1, True, f"{tmp_path}/memory/z")
+    assert choose_place(trees["pids"] + trees["memory"], memberships) == found
+    assert choose_place(trees["memory"], memberships) is None
+    together = f"31 23 0:27 / {tmp_path}/both rw - cgroup cgroup rw,memory,pids\n"
+    assert choose_place(together, "4:memory,pids:/own\n") == Place(f"{tmp_path}/both/own", 1, True)
 
 
 def test_of_version_1_the_pids_hierarchy_is_used(tmp_path: Path) -> None:

@@ -23,4 +23,12 @@ def test_a_cgroup_holds_processes_and_where_it_can_memory() -> None:
         "cgroup v2 pids, the whole command",
         "cgroup v2 memory, the whole command",
     )
+    assert held_limits(Place("/x", 1, True, "/y"), root=True)[1].mechanism == "cgroup v1 memory, the whole command"
     assert "soft" in held_limits(Place("/x", 1, False), root=True)[1].mechanism
+
+
+def test_what_the_limit_of_a_single_process_does_not_count_is_said() -> None:
+    row = held_limits(None, root=False)[1]
+    assert "memfd" in row.mechanism
+    assert "together" in row.mechanism
+    assert "cgroup" in row.missing

@@ -39,7 +39,7 @@ class Bounds(Struct, frozen=True):
     @property
     def doors(self) -> tuple[int, ...]:
         """The descriptors that those words use."""
-        return () if self.group is None else (self.group.door,)
+        return () if self.group is None else self.group.doors
 
     def explain(self, exit_code: int, output: str) -> str | None:
         """Which limit a command ran into, if any."""

@@ -20,6 +20,8 @@ class Place(Struct, frozen=True):
     path: str
     version: int
     limits_memory: bool
+    memory_path: str = ""
+    """The folder in the tree of the memory controller, where that is another tree (version 1)."""
 
 
 class _Mount(Struct, frozen=True):
@@ -63,9 +65,17 @@ def _unified_place(mounts: list[_Mount], memberships: str) -> Place | None:
 
 
 def _old_place(mounts: list[_Mount], memberships: str) -> Place | None:
-    """Version 1: the pids hierarchy alone. Its memory controller is deprecated, and is another tree with other owners."""
-    own = _own_folder([m for m in mounts if m.kind == "cgroup" and "pids" in m.options], memberships, controller="pids")
-    return Place(own, 1, False) if own is not None and _is_ours(own) else None
+    """Version 1: a tree for pids and, mostly, another for memory; each may be ours or not."""
+    own, memory = (_old_folder(mounts, memberships, controller) for controller in ("pids", "memory"))
+    if own is None:
+        return None
+    return Place(own, 1, memory is not None, memory if memory is not None and memory != own else "")
+
+
+def _old_folder(mounts: list[_Mount], memberships: str, controller: str) -> str | None:
+    trees = [mount for mount in mounts if mount.kind == "cgroup" and controller in mount.options]
+    own = _own_folder(trees, memberships, controller=controller)
+    return own if own is not None and _is_ours(own) else None
 
 
 def _cgroup_mounts(mountinfo: str) -> list[_Mount]:

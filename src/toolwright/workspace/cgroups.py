@@ -12,10 +12,11 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from toolwright.workspace.cgroup_place import Place, find_place
 from toolwright.workspace.child_limits import MEGABYTE, UNSET_EXIT_CODE, ChildLimits
@@ -30,6 +31,8 @@ _FEWEST = 2
 _LOOKS = 2
 _TRIES = 200
 _PAUSE = 0.001
+_SWAP = frozenset({"memory.swap.max", "memory.memsw.limit_in_bytes"})
+"""Files that a kernel without swap accounting lacks."""
 _swept: set[str] = set()
 
 
@@ -39,14 +42,23 @@ class CommandGroup(Struct, frozen=True):
     path: str
     door: int
     limits_memory: bool
+    memory_path: str = ""
+    """The group's twin in the tree of the memory controller, where that is a tree of its own (version 1)."""
+    memory_door: int = -1
+
+    @property
+    def doors(self) -> tuple[int, ...]:
+        return (self.door, self.memory_door) if self.memory_path else (self.door,)
 
     @property
     def words(self) -> str:
-        """What bash must run first: enter, and shut the door. It ends bash if it cannot."""
+        """What bash must run first: enter, and shut the doors. It ends bash if it cannot."""
         refusal = (
             f"{{ builtin echo 'The limits for commands could not be set: nothing was run.' >&2; exit {UNSET_EXIT_CODE}; }}"
         )
-        return f"builtin echo 0 >&{self.door} || {refusal}; exec {self.door}>&-; "
+        enter = " && ".join(f"builtin echo 0 >&{door}" for door in self.doors)
+        shut = " ".join(f"{door}>&-" for door in self.doors)
+        return f"{enter} || {refusal}; exec {shut}; "
 
     def members(self) -> set[int]:
         """The processes in it now."""
@@ -55,19 +67,22 @@ class CommandGroup(Struct, frozen=True):
     def events(self) -> GroupEvents:
         """What the kernel refused or ended."""
         refused = _counts(f"{self.path}/pids.events").get("max", 0)
-        return GroupEvents(refused, _counts(f"{self.path}/memory.events").get("oom_kill", 0))
+        memory = self.memory_path or self.path
+        of_memory = _counts(f"{memory}/memory.events") or _counts(f"{memory}/memory.oom_control")  # version 2, version 1
+        return GroupEvents(refused, of_memory.get("oom_kill", 0))
 
     def kill(self) -> None:
         """End every process in it. Blocks for a moment where the kernel cannot do it at once."""
         _kill(self.path)
 
     def shut(self) -> None:
-        """Give the descriptor back."""
-        os.close(self.door)
+        """Give the descriptors back."""
+        for door in self.doors:
+            os.close(door)
 
     def remove(self) -> bool:
         """Remove the group; False as long as a process is in it."""
-        return _remove(self.path)
+        return _remove(self.path) and (not self.memory_path or _remove(self.memory_path))
 
 
 class CommandGroups:
@@ -116,6 +131,8 @@ class CommandGroups:
         """End what is still in any of the groups, and remove them. Blocks for a moment. What stays, the next process sweeps."""
         for group in self._kept:
             _end(group.path)
+            if group.memory_path:
+                _end(group.memory_path)
         self._kept.clear()
         self._awaited.clear()
 
@@ -126,18 +143,43 @@ def make_group(limits: ChildLimits, place: Place | None = None) -> CommandGroup 
     if place is None or not (limits.processes or (limits.memory_mb and place.limits_memory)):
         return None
     _sweep_once(place.path)
-    path = os.path.join(place.path, Owner.this_process().new_name(_KIND))
+    name = Owner.this_process().new_name(_KIND)
+    path, bounds_memory = os.path.join(place.path, name), bool(place.limits_memory and limits.memory_mb)
+    memory = _memory_files(limits, place.version) if bounds_memory else {}
+    pids = {"pids.max": str(max(_FEWEST, limits.processes))} if limits.processes else {}
+    door = _open_group(path, place.version, pids if place.memory_path else {**pids, **memory})
+    if door is None:
+        return None
+    group = CommandGroup(path, door, bounds_memory and not place.memory_path)
+    return _with_twin(group, os.path.join(place.memory_path, name), memory) if memory and place.memory_path else group
+
+
+def _with_twin(group: CommandGroup, path: str, files: Mapping[str, str]) -> CommandGroup:
+    """The group with its twin in the tree of the memory controller; without, if none can be made."""
+    _sweep_once(os.path.dirname(path))
+    try:
+        door = _open_group(path, 1, files)
+    except OSError:
+        group.shut()
+        group.remove()
+        raise
+    return group if door is None else replace(group, limits_memory=True, memory_path=path, memory_door=door)
+
+
+def _open_group(path: str, version: int, files: Mapping[str, str]) -> int | None:
+    """Make the group with what is to stand in its files, and open its door; None if that cannot be done here."""
     try:
         os.mkdir(path)
-        _set_limits(path, limits, place)
-        door = os.open(f"{path}/{_DOORS[place.version]}", os.O_WRONLY | os.O_CLOEXEC)
+        for name, text in files.items():
+            with suppress(OSError) if name in _SWAP else nullcontext():
+                _write(f"{path}/{name}", text)
+        return os.open(f"{path}/{_DOORS[version]}", os.O_WRONLY | os.O_CLOEXEC)
     except OSError as error:
         with suppress(OSError):
             os.rmdir(path)
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise
         return None
-    return CommandGroup(path, door, bool(place.limits_memory and limits.memory_mb))
 
 
 def sweep(folder: str) -> None:
@@ -163,13 +205,12 @@ def _sweep_once(folder: str) -> None:
             sweep(folder)
 
 
-def _set_limits(path: str, limits: ChildLimits, place: Place) -> None:
-    if limits.processes:
-        _write(f"{path}/pids.max", str(max(_FEWEST, limits.processes)))
-    if limits.memory_mb and place.limits_memory:
-        _write(f"{path}/memory.max", str(limits.memory_mb * MEGABYTE))
-        with suppress(OSError):  # a kernel without swap accounting
-            _write(f"{path}/memory.swap.max", "0")
+def _memory_files(limits: ChildLimits, version: int) -> dict[str, str]:
+    """What holds the memory, in the order in which it must be written; version 1 counts swap together with memory."""
+    most = str(limits.memory_mb * MEGABYTE)
+    if version == 1:
+        return {"memory.limit_in_bytes": most, "memory.memsw.limit_in_bytes": most}
+    return {"memory.max": most, "memory.swap.max": "0"}
 
 
 def _write(path: str, text: str) -> None:

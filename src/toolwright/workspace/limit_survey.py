@@ -41,7 +41,8 @@ def held_limits(place: Place | None, *, root: bool) -> tuple[HeldLimit, ...]:
 def _memory(place: Place | None) -> HeldLimit:
     if place is not None and place.limits_memory:
         return HeldLimit("memoryMb", f"cgroup v{place.version} memory, the whole command", True)
-    return HeldLimit("memoryMb", "RLIMIT_DATA, each process, soft: stops accidents, not intent", True, _DELEGATION)
+    counts = "counts neither the processes of a command together nor memfd, /dev/shm and shared memory"
+    return HeldLimit("memoryMb", f"RLIMIT_DATA, each process, soft: stops accidents, not intent; {counts}", True, _DELEGATION)
 
 
 def _processes(place: Place | None, root: bool) -> HeldLimit:
