@@ -87,15 +87,29 @@ def test_everyday_commands_under_sensible_rules_run_unless_a_question_is_right(c
     assert decision.behavior == expected, decision.reason
 
 
+UNWANTED = frozenset(
+    {
+        *("ls /tmp", "ls ..", "printenv PATH", "git config --list", "npm exec -- tsc --noEmit", "node -p process.version"),
+        *(". .venv/bin/activate", "bash -c 'ls'", "sh -c 'npm test'", "alias ll='ls -l'", "watch -n 1 ls"),
+        "export NODE_OPTIONS=--max-old-space-size=4096 && npm run build",
+    }
+)
+"""Commands that are asked about although few people would want to see them."""
+
+
 def test_ordinary_work_is_not_asked_about_too_often() -> None:
-    answers = [expected for _, expected in ORDINARY["commands"]]
+    answers = dict(ORDINARY["commands"])
     assert len(answers) > 400
-    asked = answers.count("ask")
-    assert asked / len(answers) < 0.2
-    told = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text()
+    asked = [command for command, answer in answers.items() if answer == "ask"]
+    assert set(asked) >= UNWANTED
+    unwanted = len(UNWANTED) / (len(answers) - len(asked) - list(answers.values()).count("deny") + len(UNWANTED))
+    assert unwanted < 0.08
+    told = " ".join((Path(__file__).parents[2] / "docs" / "permissions.md").read_text().split())
+    share = f"{len(asked) / len(answers):.0%}".replace("%", " %")
+    run = list(answers.values()).count("allow")
     assert f"Of {len(answers)} commands" in told
-    assert f"{answers.count('allow')} run, {asked} are asked about ({asked / len(answers):.0%}".replace("%", " %") in told
-    unasked = [
-        decide(bash(command), rules=RuleSet(), mode="default", place=WORKING).behavior for command, _ in ORDINARY["commands"]
-    ]
-    assert f"without any rule {unasked.count('allow')} of the {len(answers)} run unasked" in told
+    assert f"{run} run, {len(asked)} are asked about ({share})" in told
+    assert f"{len(UNWANTED)} of the {run + len(UNWANTED)} others ({unwanted:.0%}".replace("%", " %") in told
+    unasked = [decide(bash(command), rules=RuleSet(), mode="default", place=WORKING).behavior for command in answers]
+    assert f"Without any rule {unasked.count('allow')} of the {len(answers)} run unasked" in told
+    assert f"Of {len(EVERYDAY['commands'])} everyday commands" in told

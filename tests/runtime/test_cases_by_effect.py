@@ -82,11 +82,18 @@ ATTACKS: list[dict[str, str]] = [
 IDS = [case["id"] for case in ATTACKS]
 HARMLESS_IN_BASH = frozenset({"zsh-eq", "zsh-glob-e"})
 """Tricks of another shell. Commands always run in bash, to which these lines are errors."""
+RULE_SAYS_SO = frozenset(
+    {"tee", "tar-to", "tar-I", "tar-checkpoint", "python-c", "perl-e", "node-e", "make", "make-eval", "npm-test"}
+)
+"""A `*` behind the program allows them, because it allows everything: these are tried without one."""
+CAGED = frozenset({"git-bare", "test-v", "printf-v", "prompt-operator", "indirect", "arithmetic"})
+"""Nobody is asked about them where there is a cage: they run in it and do nothing."""
 NEVER_RUN = frozenset({"nul"})
 """No process can be started with such a line, whoever allows it."""
 SHOWN_ELSEWHERE = {
     "date-f": "it only shows a file",
     "rg-hostbin": "ripgrep asks for the host's name at a terminal only",
+    "git-bare": "every git of ours is told by its environment to run no fsmonitor",
 } | ({"ps4": "bash does not take PS4 from the environment of root"} if os.geteuid() == 0 else {})
 """What leaves no trace here."""
 NEEDS = {
@@ -205,9 +212,12 @@ def rules(*texts: str) -> list[str]:
     return found
 
 
-async def attempt(tmp_path: Path, case: dict[str, str], **more: Any) -> None:
+FORMS = ("Bash({})", "Bash({}:*)", "Bash({} *)")
+
+
+async def attempt(tmp_path: Path, case: dict[str, str], *, forms: tuple[str, ...] = FORMS, **more: Any) -> None:
     model = ScriptedModel([Call("Bash", {"command": case["command"], "timeout": 20_000}), Say("done")])
-    allowed = rules(*(form.format(case["rule"]) for form in ("Bash({})", "Bash({}:*)", "Bash({} *)")))
+    allowed = rules(*(form.format(case["rule"]) for form in forms))
     env = {"HOME": str(tmp_path), "PATH": PATH}
     await play(tmp_path, model, allowed_tools=allowed, env=env, **more)
 
@@ -217,8 +227,9 @@ async def attempt(tmp_path: Path, case: dict[str, str], **more: Any) -> None:
 async def test_a_trick_with_an_allowed_command_does_nothing_that_nobody_allowed(
     tmp_path: Path, work: Path, case: dict[str, str]
 ) -> None:
-    await attempt(tmp_path, case, can_use_tool=no)
-    await attempt(tmp_path, case)  # nobody is there
+    forms = FORMS[:1] if case["id"] in RULE_SAYS_SO else FORMS
+    await attempt(tmp_path, case, can_use_tool=no, forms=forms)
+    await attempt(tmp_path, case, forms=forms)  # nobody is there
     assert left_behind(work) == []
 
 
@@ -234,7 +245,7 @@ async def test_the_same_line_would_do_something_without_the_gate(tmp_path: Path,
         pytest.skip(f"{', '.join(missing)} is not installed")
     if case["id"] in SHOWN_ELSEWHERE:
         pytest.skip(SHOWN_ELSEWHERE[case["id"]])
-    await attempt(tmp_path, case, can_use_tool=yes)
+    await attempt(tmp_path, case, can_use_tool=yes, forms=("Bash",) if case["id"] in CAGED else FORMS)
     assert bool(left_behind(work)) is (case["id"] not in HARMLESS_IN_BASH | NEVER_RUN)
 
 

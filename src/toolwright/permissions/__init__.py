@@ -18,6 +18,10 @@ Shell commands:
     wrappers        programs that run other programs
     programs        what a command would do; program_table, options, scripts, git_commands: what is known of programs
     reach           arguments that no `*` in a rule covers
+    breadth         rules whose `*` covers everything
+    variables       variables that change what a program runs
+    lookers         programs that look: what may run in the cage
+    caging          may this line run in the cage?
     command_paths   which paths a command's words are
     command_rules   rules about commands
     critical        removals that are always asked about
