@@ -63,7 +63,7 @@ class KnownFiles:
     def holds(self, folder: str, covers: Callable[[str], bool]) -> bool | None:
         return False
 
-    def git_is_plain(self, folder: str) -> bool:
+    def git_is_plain(self, folder: str, *, caged: bool = False) -> bool:
         return True
 
     def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:

@@ -234,3 +234,42 @@ def test_nothing_is_written_where_only_reading_is_free() -> None:
     assert judge(bash("touch /usr/x"), "acceptEdits", CAGED).behavior == "ask"
     assert judge(Call("Write", {}, writes=("/usr/x",)), "acceptEdits", CAGED).behavior == "ask"
     assert judge(bash("ls | tee /usr/x"), place=CAGED, allow=["Bash(tee:*)"]).behavior == "ask"
+
+
+class HostileSub(KnownFiles):
+    """A machine where the repository in `/work/app/sub` names programs, one of which the cage's environment overrules."""
+
+    def git_is_plain(self, folder: str, *, caged: bool = False) -> bool:
+        return folder != f"{PLACE.cwd}/sub" and (caged or folder != f"{PLACE.cwd}/hooked")
+
+
+@pytest.mark.parametrize(
+    ("command", "caged"),
+    [
+        ("git status", True),
+        ("git -C other log -p", True),
+        ("cd hooked && git status", True),
+        ("cd sub && git status", False),
+        ("git -C sub log -p", False),
+        ("git -C ./other/../sub log -p", False),
+        ("git --no-pager -C sub diff", False),
+        ('git -C "$x" log', False),
+        ("git -C other -C ../sub log", False),
+        ("ls | xargs git -C sub blame", False),
+        ("cat $(git -C sub ls-files)", False),
+    ],
+)
+def test_git_looks_unasked_only_at_repositories_that_name_no_program(command: str, caged: bool) -> None:
+    place = replace(CAGED, files=HostileSub())
+    found = judge(bash(command), place=place, cage=True)
+    assert found.caged is caged
+    assert caged or found.behavior == "ask"
+
+
+@pytest.mark.parametrize("words", ["GIT_CONFIG_COUNT", "x GIT_PAGER", "-v PATH", '"$x"'])
+def test_what_the_environment_holds_against_programs_is_not_taken_away_unasked(words: str) -> None:
+    assert judge(bash(f"unset {words}; git status"), place=CAGED, cage=True).behavior == "ask"
+
+
+def test_variables_of_a_script_may_be_unset() -> None:
+    assert judge(bash("x=1; unset x; git status"), place=CAGED, cage=True).caged

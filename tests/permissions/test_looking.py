@@ -42,7 +42,7 @@ def test_what_only_looks_inside_runs_unasked(command: str) -> None:
 @pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "cd sub && git status"])
 def test_git_looks_unasked_only_where_the_repository_names_no_program(command: str) -> None:
     class Hostile(KnownFiles):
-        def git_is_plain(self, folder: str) -> bool:
+        def git_is_plain(self, folder: str, *, caged: bool = False) -> bool:
             return False
 
     assert decided(command, Place(PLACE.cwd, (), PLACE.home, Hostile())).behavior == "ask"

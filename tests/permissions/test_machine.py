@@ -29,7 +29,7 @@ class Machine(KnownFiles):
     def holds(self, folder: str, covers: Callable[[str], bool]) -> bool | None:
         return any(covers(name) for name in self.names if name.startswith(f"{folder}/"))
 
-    def git_is_plain(self, folder: str) -> bool:
+    def git_is_plain(self, folder: str, *, caged: bool = False) -> bool:
         return folder != "/work/app/sub"
 
 
@@ -86,7 +86,8 @@ def test_a_repository_is_judged_where_the_command_stands() -> None:
     place = Place("/work/app", (), "/home/ada", Machine())
     assert strictly("git status", place) == "allow"
     assert strictly("cd sub && git status", place) == "ask"
-    assert judge(bash("cd sub && git status"), place=place, cage=True).caged
+    assert judge(bash("git status"), place=place, cage=True).caged
+    assert judge(bash("cd sub && git status"), place=place, cage=True).behavior == "ask"
 
 
 @pytest.mark.parametrize(

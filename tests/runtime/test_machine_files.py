@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from support_hostile_repositories import TRAPS
 from toolwright.runtime.machine_files import MACHINE_FILES, MOST_MATCHES
+from toolwright.workspace.git_environment import git_environment
 
 JUDGED = json.loads((Path(__file__).parents[1] / "permissions" / "data" / "judged_commands.json").read_text())
 
@@ -108,11 +110,23 @@ def test_no_repository_at_all_is_plain(tmp_path: Path) -> None:
     assert not MACHINE_FILES.git_is_plain(str(tmp_path / "missing"))
 
 
+STOPPED_BY_ENVIRONMENT = frozenset(
+    "fsmonitor hooks-path hook signature alternates worktree-config linked-worktree submodule-of-submodule".split()  # noqa: SIM905
+)
+
+
 @pytest.mark.parametrize("name", TRAPS)
 def test_hostile_repositories_are_not_plain(tmp_path: Path, name: str) -> None:
     trap = TRAPS[name](tmp_path)
     where = re.match(r"cd (docs|tree) && ", trap.springs_on)
-    assert not MACHINE_FILES.git_is_plain(str(trap.folder / where[1] if where else trap.folder))
+    folder = str(trap.folder / where[1] if where else trap.folder)
+    assert not MACHINE_FILES.git_is_plain(folder)
+    assert MACHINE_FILES.git_is_plain(folder, caged=True) is (name in STOPPED_BY_ENVIRONMENT)
+    if name in STOPPED_BY_ENVIRONMENT:
+        safe = git_environment({"PATH": os.environ["PATH"]}, looking=True)
+        trap.reset()
+        subprocess.run(["bash", "-c", trap.springs_on], cwd=trap.folder, env=safe, check=True, capture_output=True)
+        assert not trap.canary.exists()
 
 
 def test_what_is_remembered_is_forgotten_with_any_change(repository: Path) -> None:

@@ -1,7 +1,8 @@
 """May this line run in the cage? It may if every program in it is known only to look, whatever its arguments turn out to be.
 
 The kernel holds what runs there, so nothing here keeps anything safe. What the cage would surely stop is found here all the
-same, because a person who is asked at once is better served than a model whose command fails.
+same, because a person who is asked at once is better served than a model whose command fails. And git runs nothing that a
+repository brought along, not even there.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def _missing(part: Part, judge: CommandJudge) -> Obstacle | None:
     acting = acting_word(part, found)
     if acting is not None:
         return Obstacle(f"`{shown}` needs permission: {visible(acting.text)!r} is not known to only look.")
-    return judge.changed_by_variable(part) or _written(part, judge) or _outside(part, judge)
+    found_first = judge.changed_by_variable(part) or _written(part, judge) or _outside(part, judge)
+    return found_first or (judge.named_by_repository(part, caged=True) if part.name == "git" else None)
 
 
 def _written(part: Part, judge: CommandJudge) -> Obstacle | None:

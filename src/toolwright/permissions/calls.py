@@ -29,8 +29,10 @@ class Files(Protocol):
         """Whether something below `folder` (or the file itself) is covered; None if there is too much to look through."""
         ...
 
-    def git_is_plain(self, folder: str) -> bool:
-        """Whether the repository around `folder`, if there is one, names no program in its own configuration."""
+    def git_is_plain(self, folder: str, *, caged: bool = False) -> bool:
+        """Whether the repository around `folder`, if there is one, names no program in its own configuration. What a `caged`
+        git is told by its environment not to run does not count.
+        """
         ...
 
     def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
@@ -50,7 +52,7 @@ class UnknownFiles:
     def holds(self, folder: str, covers: Callable[[str], bool]) -> bool | None:
         return None
 
-    def git_is_plain(self, folder: str) -> bool:
+    def git_is_plain(self, folder: str, *, caged: bool = False) -> bool:
         return False
 
     def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:

@@ -7,7 +7,7 @@ unasked only where that configuration names nothing of the kind: `keys_are_plain
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from .options import Arguments, Spec, arguments, spec
 from .words import Word
@@ -142,6 +142,17 @@ def without_globals(words: Sequence[Word]) -> tuple[Word, ...]:
         if option.text in _GLOBAL_VALUED and rest:
             rest.pop(0)
     return (words[0], *rest)
+
+
+def chosen_folders(words: Sequence[Word]) -> list[Word]:
+    """The folders that `-C` names before the command: git goes there first."""
+    chosen, rest = [], list(words[1:])
+    while rest and rest[0].text.startswith("-"):
+        option = rest.pop(0)
+        if option.text in _GLOBAL_VALUED and rest:
+            value = rest.pop(0)
+            chosen += [value] if option.text == "-C" else []
+    return chosen
 
 
 def looking(words: Sequence[Word]) -> tuple[Arguments | None, Word | None]:
@@ -306,9 +317,12 @@ _PLAIN_KEYS = {
 """
 
 
-def keys_are_plain(keys: Iterable[str]) -> bool:
-    """Whether a repository's configuration names no program: every key of it, as git lists them, is known to be harmless."""
-    return all(_is_plain(key) for key in keys)
+def keys_are_plain(keys: Iterable[str], overruled: Collection[str] = ()) -> bool:
+    """Whether a repository's configuration names no program: every key of it, as git lists them, is known to be harmless.
+
+    Keys in `overruled` are, because their values do not count.
+    """
+    return all(_is_plain(key) or key in overruled for key in keys)
 
 
 def _is_plain(key: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from . import git_commands
 from .breadth import RUN_THE_FOLDER, may_be_of_environment, named_outputs
 from .calls import Call, Place
 from .command_paths import Paths, candidates
@@ -278,6 +279,9 @@ class CommandJudge:
         for assignment in part.assignments:
             if changes_what_runs(assignment.name) and not self._searches_inside(assignment, part):
                 return Obstacle(f"`{visible(part.shown)}` sets {assignment.name}, which may change what it does.")
+        for word in part.words[1:] if part.name == "unset" else ():
+            if word.plain is None or changes_what_runs(word.plain):
+                return Obstacle(f"`{visible(part.shown)}` takes away {visible(word.text)}, on which later commands may rely.")
         return None
 
     def _searches_inside(self, assignment: Assignment, part: Part) -> bool:
@@ -298,8 +302,8 @@ class CommandJudge:
             return changed
         if (planted := self._planted(part)) is not None:
             return Obstacle(f"`{shown}` would run {planted}, a program of the working folders.", path=planted)
-        if found.is_git and not self._git_is_plain(part):
-            return Obstacle(f"`{shown}` may run a program that the repository's configuration names.")
+        if found.is_git and (named := self.named_by_repository(part)) is not None:
+            return named
         return self._inside((*found.reads, *found.names), part) or (self._linked(found, part) if found.follows else None)
 
     def _planted(self, part: Part) -> str | None:
@@ -316,9 +320,13 @@ class CommandJudge:
                 return Obstacle(f"A link in {path} may lead outside the working folders.", path=path)
         return None
 
-    def _git_is_plain(self, part: Part) -> bool:
-        folders = self.paths.folders(part)
-        return folders is not None and all(self.place.files.git_is_plain(folder) for folder in folders)
+    def named_by_repository(self, part: Part, *, caged: bool = False) -> Obstacle | None:
+        """Why a git may run a program of the repository that it looks at; None if it cannot."""
+        chosen = git_commands.chosen_folders(part.words)
+        folders = self.paths.of(chosen[0], part) if len(chosen) == 1 else None if chosen else self.paths.folders(part)
+        if folders is not None and all(self.place.files.git_is_plain(folder, caged=caged) for folder in folders):
+            return None
+        return Obstacle(f"`{visible(part.shown)}` may run a program that the repository's configuration names.")
 
     def _inside(self, words: Iterable[Word], part: Part, *, writing: bool = False) -> Obstacle | None:
         """Why not every path is known to lie where it may be read, or written, without a question."""

@@ -13,12 +13,15 @@ from itertools import islice
 
 from toolwright.permissions import keys_are_plain
 from toolwright.workspace import git_questions
+from toolwright.workspace.git_environment import FOR_LOOKING
 from toolwright.workspace.git_questions import GitError, Repository
 
 MOST_MATCHES = 500
 MOST_ENTRIES = 10_000
 MOST_MODULES = 50
 DEEPEST_MODULE = 5
+_OVERRULED_IN_CAGE = frozenset(key.lower() for key in FOR_LOOKING)
+"""What a git in the cage is told by its environment, whatever the repository says."""
 
 
 class MachineFiles:
@@ -44,10 +47,10 @@ class MachineFiles:
                 return True
         return False
 
-    def git_is_plain(self, folder: str) -> bool:
+    def git_is_plain(self, folder: str, *, caged: bool = False) -> bool:
         try:
             found = git_questions.find_repository(folder)
-            return found is None or _is_plain(found)
+            return found is None or _is_plain(found, caged)
         except (OSError, GitError):
             return False
 
@@ -76,17 +79,17 @@ def _below(folder: str) -> Iterator[str]:
                 waiting.append(entry.path)
 
 
-def _is_plain(repository: Repository, depth: int = 0) -> bool:
-    if os.path.lexists(os.path.join(repository.common, "hooks", "post-index-change")):
+def _is_plain(repository: Repository, caged: bool, depth: int = 0) -> bool:
+    if not caged and os.path.lexists(os.path.join(repository.common, "hooks", "post-index-change")):
         return False
-    if not keys_are_plain(git_questions.config_keys(repository)):
+    if not keys_are_plain(git_questions.config_keys(repository), _OVERRULED_IN_CAGE if caged else ()):
         return False
     modules = [path for path in git_questions.submodules(repository) if os.path.lexists(os.path.join(path, ".git"))]
     if modules and (depth >= DEEPEST_MODULE or len(modules) > MOST_MODULES):
         return False
-    return all(_module_is_plain(path, depth + 1) for path in modules)  # git looks into them too
+    return all(_module_is_plain(path, caged, depth + 1) for path in modules)  # git looks into them too
 
 
-def _module_is_plain(folder: str, depth: int) -> bool:
+def _module_is_plain(folder: str, caged: bool, depth: int) -> bool:
     found = git_questions.find_repository(folder)
-    return found is not None and _is_plain(found, depth)
+    return found is not None and _is_plain(found, caged, depth)
