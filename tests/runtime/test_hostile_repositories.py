@@ -77,3 +77,14 @@ async def test_beside_a_head_accepted_edits_complete_no_repository(tmp_path: Pat
         text_of(result) for result in results(frames)
     ]
     assert sorted(path.name for path in (made.folder / "docs").iterdir()) == ["HEAD", "page.md"]
+
+
+@pytest.mark.parametrize("name", [None, "fsmonitor", "hooks-path"])
+async def test_repositories_that_run_nothing_in_the_cage_are_looked_at_unasked(tmp_path: Path, name: str | None) -> None:
+    trap = Builder(tmp_path).trap() if name is None else TRAPS[name](tmp_path)
+    frames = await play(tmp_path, ScriptedModel([Call("Bash", {"command": "git status --short"}), Say("done")]))
+    said = text_of(results(frames)[0])
+    if "no cage works here" in said:
+        pytest.skip("no cage works here")
+    assert said.strip() == "M file.txt"
+    assert not trap.canary.exists()
