@@ -8,7 +8,9 @@ repository brought along, not even there.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from .collectors import shows_put_aside
 from .command_rules import LONGEST_JUDGED
 from .lines import Part, visible
 from .lookers import acting_word, looks_by_name, path_words, shows_content
@@ -61,10 +63,9 @@ def _outside(part: Part, judge: CommandJudge) -> Obstacle | None:
 
 def shows_kept(judge: CommandJudge, hidden: PathRules) -> bool:
     """Whether git may show what it keeps of a file that a rule hides: the cage hides the file, not the repository."""
-    place = judge.place
-    covers = hidden.tester(place)
-    return any(
-        shows_content(part, judge.effect(part))
-        and any(place.files.git_tracks(folder, covers) for folder in judge.paths.folders(part) or (place.cwd,))
-        for part in judge.line.parts
-    )
+    covers = hidden.tester(judge.place)
+    return any(_shows_kept(part, judge, covers) for part in judge.line.parts)
+
+
+def _shows_kept(part: Part, judge: CommandJudge, covers: Callable[[str], bool]) -> bool:
+    return shows_put_aside(part) or (shows_content(part, judge.effect(part)) and judge.tracks(part, covers))

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from . import git_commands
 from .breadth import RUN_THE_FOLDER, may_be_of_environment, named_outputs
 from .calls import Call, Place
+from .collectors import shows_put_aside, taken_along
 from .command_paths import Paths, candidates
 from .command_rules import LONGEST_JUDGED, allows, fixed_words
 from .grammar import plain_tree
@@ -121,16 +122,29 @@ class CommandJudge:
     def _may_read_hidden(self, part: Part, covers: Callable[[str], bool]) -> bool:
         found = self.effect(part)
         if found.kind == "runs":
-            return False
-        if found.shows_tracked and any(
-            self.place.files.git_tracks(folder, covers) for folder in self.paths.folders(part) or (self.place.cwd,)
-        ):
+            return self._takes_hidden(part, covers)
+        if found.shows_tracked and (shows_put_aside(part) or self.tracks(part, covers)):
             return True
-        for word in (*found.reads, *read_targets(part)):
-            paths = self.paths.of(word, part)
-            if paths is None or (found.walks and any(self.place.files.holds(path, covers) is not False for path in paths)):
-                return True
-        return False
+        return any(self._may_lead_to(word, part, covers, below=found.walks) for word in (*found.reads, *read_targets(part)))
+
+    def _takes_hidden(self, part: Part, covers: Callable[[str], bool]) -> bool:
+        """Whether a program that a rule may allow takes hidden files along with all that lies beside them."""
+        taken = taken_along(part)
+        if taken is None:
+            return False
+        return (
+            taken.unseen
+            or (taken.tracked and self.tracks(part, covers))
+            or any(self._may_lead_to(word, part, covers, below=True) for word in taken.below)
+        )
+
+    def tracks(self, part: Part, covers: Callable[[str], bool]) -> bool:
+        """Whether git tracks a file that `covers`, where `part` runs."""
+        return any(self.place.files.git_tracks(folder, covers) for folder in self.paths.folders(part) or (self.place.cwd,))
+
+    def _may_lead_to(self, word: Word, part: Part, covers: Callable[[str], bool], *, below: bool) -> bool:
+        paths = self.paths.of(word, part)
+        return paths is None or (below and any(self.place.files.holds(path, covers) is not False for path in paths))
 
     def touched(self, part: Part) -> tuple[list[str], list[str]]:
         """The paths that `part` is known to read and to write, for showing."""

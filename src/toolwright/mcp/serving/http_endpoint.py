@@ -68,6 +68,10 @@ class Endpoint:
         reply = Reply(connection, close=not request.keeps_alive)
         try:
             principal = self._access.principal(request.headers)
+        except Barred as barred:  # a stranger: no reason to keep the connection
+            await Reply(connection, close=True).refuse(barred.status, str(barred))
+            return
+        try:
             if request.path not in PATHS:
                 raise Barred(404, f"There is nothing here; the endpoint is {PATHS[0]}.")
             await self._served(request, principal, reply)

@@ -14,6 +14,9 @@ from msgspec import Struct, field
 
 LARGEST_HEAD = 32 * 1024
 LARGEST_BODY = 32 * 1024 * 1024
+STALL_SECONDS = 60.0
+"""How long the other side may take no byte of an answer."""
+_PIECE = 64 * 1024
 _MOST_HEADERS = 100
 _MOST_READ_AHEAD = 64 * 1024
 _REQUEST_LINE = re.compile(rb"([A-Z]{1,16}) (/[\x21-\x7e]*) HTTP/1\.([01])")
@@ -53,6 +56,16 @@ class PeerGone(Exception):
     """Nobody reads our answer any more."""
 
 
+class Head(Struct, frozen=True):
+    """A request of which the body is still to come."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    keeps_alive: bool
+    query: str
+
+
 class Request(Struct, frozen=True):
     """One request. Header names are in lower case; each stands at most once, apart from lists, which are joined."""
 
@@ -80,15 +93,31 @@ class HttpConnection:
         self._room = room
         self._buffer = bytearray()
         self._ended = False
+        self.closing = False
+        """Whether the other side was told that this was the last answer."""
 
     # reading
 
     async def next_request(self) -> Request | None:
         """The next request; None at the end. Raises `BadHttp`."""
-        head = await self._head()
-        if head is None:
+        head = await self.read_head()
+        return None if head is None else await self.read_body(head)
+
+    async def begin(self) -> None:
+        """Wait for the first bytes of a request, or the end."""
+        if not self._buffer:
+            await self._more()
+
+    async def read_body(self, head: Head) -> Request:
+        """The request with this head. Raises `BadHttp`."""
+        return Request(head.method, head.path, head.headers, await self._body(head.headers), head.keeps_alive, head.query)
+
+    async def read_head(self) -> Head | None:
+        """The head of the next request; None at the end. Raises `BadHttp`."""
+        text = await self._head()
+        if text is None:
             return None
-        first, *lines = head.split(b"\r\n")
+        first, *lines = text.split(b"\r\n")
         line = _REQUEST_LINE.fullmatch(first)
         if line is None:
             raise BadHttp(400, "the first line is not METHOD /PATH HTTP/1.1")
@@ -97,7 +126,7 @@ class HttpConnection:
             raise BadHttp(400, "the Host header is missing")
         keeps_alive = line[3] == b"1" and "close" not in headers.get("connection", "").lower()
         path, _, query = line[2].decode("ascii").partition("?")
-        return Request(line[1].decode("ascii"), path, headers, await self._body(headers), keeps_alive, query)
+        return Head(line[1].decode("ascii"), path, headers, keeps_alive, query)
 
     async def _head(self) -> bytes | None:
         while (end := self._buffer.find(b"\r\n\r\n")) < 0:
@@ -182,6 +211,7 @@ class HttpConnection:
     # writing
 
     async def respond(self, status: int, headers: Mapping[str, str], body: bytes = b"", *, close: bool = False) -> None:
+        self.closing = self.closing or close
         own = {**headers, "content-length": str(len(body)), "connection": "close" if close else "keep-alive"}
         await self._send(_head(status, own) + body)
 
@@ -196,10 +226,13 @@ class HttpConnection:
         await self._send(b"0\r\n\r\n")
 
     async def _send(self, data: bytes) -> None:
-        try:
-            await self._stream.send(data)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-            raise PeerGone from None
+        """In pieces, each within its time: a reader may be slow, but not stand still."""
+        for start in range(0, len(data), _PIECE):
+            try:
+                with anyio.fail_after(STALL_SECONDS):
+                    await self._stream.send(data[start : start + _PIECE])
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError, TimeoutError):
+                raise PeerGone from None
 
 
 def _headers(lines: list[bytes]) -> dict[str, str]:
