@@ -1,7 +1,7 @@
 """Runs lines of shell one after the other, each in a folder of its own, inside the sandbox of `support_shell_runs`.
 
-It marks the beginning of each line by trying to open a file that cannot be, which whoever traces it sees. It is run as a program,
-needs nothing but Python, and is alone in its process namespace: whatever a line leaves running is ended.
+It marks the beginning of each line by trying to open a file that cannot be, which whoever traces it sees. It is run as a
+program, needs nothing but Python, and is alone in its process namespace: whatever a line leaves running is ended.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def test_a_target_that_is_not_known_is_not_taken_for_nothing(target: str) -> Non
         ("echo \"${x:-${y:-'a'}}\"", QUOTES),
         ("echo \"${x:-a$((1))${y:-'a'}}\"", QUOTES),
         ("cat <<E\n${x:-'a'}\nE", QUOTES),
-        ("cat <<E\n${x:-\"a\"}\nE", QUOTES),
+        ('cat <<E\n${x:-"a"}\nE', QUOTES),
         ("cat <<\\E\na\nE", DOCUMENT),
         ("cat <<$'E'\na\nE", DOCUMENT),
         ('cat <<$"E"\na\nE', DOCUMENT),

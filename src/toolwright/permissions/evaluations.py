@@ -1,13 +1,13 @@
 """Commands of the shell that evaluate what they are given: names with an index, numbers that are expressions.
 
-`printf -v 'a[$(rm x)]' y` runs rm, and so do `read`, `unset`, `[ -v … ]`, `declare -i` and an assignment to RANDOM. Knows words,
-not files or rules.
+`printf -v 'a[$(rm x)]' y` runs rm, and so do `read`, `unset`, `[ -v … ]`, `declare -i` and an assignment to RANDOM. Knows
+words, not files or rules.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from .lines import Part
 from .words import Word
@@ -41,8 +41,7 @@ def evaluates(part: Part) -> bool:
 
 
 def _tests_a_name(words: tuple[Word, ...]) -> bool:
-    pairs = zip(words, words[1:], strict=False)
-    return any(not word.one for word in words) or any(_asks_about_a_name(first, second) for first, second in pairs)
+    return any(not word.one for word in words) or any(_asks_about_a_name(first, second) for first, second in pairwise(words))
 
 
 def _asks_about_a_name(operator: Word, operand: Word) -> bool:
