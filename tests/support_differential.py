@@ -156,7 +156,8 @@ def main() -> int:
         for hole in tally.holes:
             print(f"HOLE {hole.line!r} {hole.did}", flush=True)
         total = summed(iter((total, tally)))
-    print(f"{total}. {time.monotonic() - began:.0f} s")
+        print(f"\r{total.lines:,} lines", end="", file=sys.stderr, flush=True)
+    print(f"\n{total}. {time.monotonic() - began:.0f} s")
     return 1 if total.holes else 0
 
 
