@@ -67,7 +67,7 @@ def unread(line: CommandLine, done: Done) -> Iterator[str]:
 
 def _is_run_by(part: Part, ran: tuple[str, ...]) -> bool:
     if ran[:1] == ("/bin/sh",) and len(ran) > 1:  # how the C library runs a canary, which is no program: `sh path …`
-        ran = (ran[1].rpartition("/")[2], *ran[2:])
+        ran = (ran[1].rpartition("/")[2] if ran[1].startswith("/") else ran[1], *ran[2:])
     if part.name == "xargs" and ran[:1] == ("echo",):  # what it runs where nothing is named
         return True
     return fits(part.words, ran) or (bool(part.wrapped) and fits((*part.wrapped, *part.words), ran))

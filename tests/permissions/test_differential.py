@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -98,7 +99,8 @@ def test_a_line_that_was_once_misread_is_asked_about_in_every_mode(case: dict[st
     line = bash(case["command"])
     assert line.line is not None
     assert not is_understood(line.line)
-    for mode in MODES:
-        assert judge(line, mode, allow=["Bash(echo:*)", "Bash(cat:*)", "Bash(true)", "Bash(unset:*)"]).behavior != "allow"
+    for mode, cage in product(MODES, (True, False)):
+        decision = judge(line, mode, cage=cage, allow=["Bash(echo:*)", "Bash(cat:*)", "Bash(true)", "Bash(unset:*)"])
+        assert decision.behavior != "allow", (mode, cage)
     assert judge(line, "bypassPermissions", deny=["Bash(touch:*)"]).behavior != "allow"
     assert judge(line, "bypassPermissions", deny=["Bash(rm:*)"]).behavior != "allow", "any rule may be about it"

@@ -114,6 +114,24 @@ def test_most_of_these_do_something(tmp_path: Path) -> None:
     assert made > len(EVALUATING) * 0.7
 
 
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("[ $x -gt 3 ]", "[ evaluates what variables hold"),
+        ('[ "$x" "$y" ]', "[ evaluates what variables hold"),
+        ('printf "$x"', "printf evaluates what variables hold"),
+        ('read "$x"', "read evaluates what variables hold"),
+        ("[ \"$x\" 'a[$(rm b)]' ]", "[ may run what stands in its words"),
+        ("read $x 'a[$(rm b)]'", "read may run what stands in its words"),
+        ("unset 'a[`rm b`]'", "unset may run what stands in its words"),
+        ("declare -i x=1", "declare may run what stands in its words"),
+        ("jobs -x rm b", "jobs may run what stands in its words"),
+    ],
+)
+def test_what_hides_in_the_words_is_told_from_what_variables_hold(command: str, reason: str) -> None:
+    assert read_line(command).opaque == (reason,)
+
+
 @pytest.mark.parametrize("command", CHANGING)
 def test_options_that_change_how_later_words_are_read_are_said(command: str) -> None:
     assert read_line(command).opaque == ("set changes what later words mean",)

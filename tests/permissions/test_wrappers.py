@@ -186,7 +186,13 @@ def test_a_forbidding_rule_sees_what_they_run(line: str) -> None:
             ("git rebase main", "allow"),
         ),
         *(("watch $X y", "ask"), ("watch y $X", "ask"), ("watch y", "allow"), ("timeout 5 r? x", "ask"), ("nohup $X x", "ask")),
-        *(("bash -s a", "ask"), ("sh -es a b", "ask"), ("bash +s a", "ask"), ("env -S 'ls a'", "ask"), ("env -vS 'ls a' b", "ask")),
+        *(
+            ("bash -s a", "ask"),
+            ("sh -es a b", "ask"),
+            ("bash +s a", "ask"),
+            ("env -S 'ls a'", "ask"),
+            ("env -vS 'ls a' b", "ask"),
+        ),
         *(("eval", "allow"), ("xargs", "allow"), ("timeout 5", "allow"), ("git -x", "allow")),
     ],
 )

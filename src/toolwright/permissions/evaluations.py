@@ -14,7 +14,7 @@ from .words import Word
 
 NUMBERS = frozenset(
     """RANDOM SECONDS SRANDOM LINENO OPTIND HISTCMD BASHPID EPOCHSECONDS EPOCHREALTIME BASH_MONOSECONDS BASH_ARGV0 PPID UID EUID
-    PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_CMDS BASH_ALIASES POSIXLY_CORRECT BASH_COMPAT""".split()  # noqa: SIM905 — a word list reads better
+    PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_CMDS BASH_ALIASES POSIXLY_CORRECT BASH_COMPAT""".split()  # noqa: SIM905 — a word list
 )
 """Variables whose values bash evaluates when they are set or shown, or by which it reads everything else otherwise."""
 
@@ -22,11 +22,20 @@ _TAKE_NAMES = frozenset("read unset getopts wait mapfile readarray export readon
 _DECLARE = frozenset(("declare", "typeset", "local", "export", "readonly"))
 _LETTERS = re.compile(r"[-+][abefhmnptuvxCEHPT]*o?")
 _OPTIONS = frozenset("errexit nounset pipefail xtrace verbose noglob noclobber allexport noexec".split())  # noqa: SIM905
+_HARMLESS = re.compile(r"[^\[$`]*|\[")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def evaluates(part: Part) -> bool:
-    """Whether the command may run what stands in its words as text, or what a variable holds."""
+def evaluated(part: Part) -> str | None:
+    """What the command may run, in words: what stands in its words as text, or what variables hold."""
+    if not _evaluates(part):
+        return None
+    hides_nothing = all(not word.known or _HARMLESS.fullmatch(word.text) for word in part.words[1:])
+    values = hides_nothing and not all(word.known for word in part.words)
+    return f"{part.name} evaluates what variables hold" if values else f"{part.name} may run what stands in its words"
+
+
+def _evaluates(part: Part) -> bool:
     words = part.words[1:]
     match part.name:
         case "test" | "[":
