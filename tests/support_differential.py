@@ -67,7 +67,7 @@ def unread(line: CommandLine, done: Done) -> Iterator[str]:
 
 def _is_run_by(part: Part, ran: tuple[str, ...]) -> bool:
     if ran[:1] == ("/bin/sh",) and len(ran) > 1:  # how the C library runs a canary, which is no program: `sh path …`
-        ran = (ran[1].rpartition("/")[2], *ran[2:])
+        ran = (ran[1].rpartition("/")[2] if ran[1].startswith("/") else ran[1], *ran[2:])
     if part.name == "xargs" and ran[:1] == ("echo",):  # what it runs where nothing is named
         return True
     return fits(part.words, ran) or (bool(part.wrapped) and fits((*part.wrapped, *part.words), ran))
@@ -156,7 +156,8 @@ def main() -> int:
         for hole in tally.holes:
             print(f"HOLE {hole.line!r} {hole.did}", flush=True)
         total = summed(iter((total, tally)))
-    print(f"{total}. {time.monotonic() - began:.0f} s")
+        print(f"\r{total.lines:,} lines", end="", file=sys.stderr, flush=True)
+    print(f"\n{total}. {time.monotonic() - began:.0f} s")
     return 1 if total.holes else 0
 
 

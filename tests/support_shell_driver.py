@@ -1,7 +1,7 @@
 """Runs lines of shell one after the other, each in a folder of its own, inside the sandbox of `support_shell_runs`.
 
-It marks the beginning of each line by trying to open a file that cannot be, which whoever traces it sees. It is run as a program,
-needs nothing but Python, and is alone in its process namespace: whatever a line leaves running is ended.
+It marks the beginning of each line by trying to open a file that cannot be, which whoever traces it sees. It is run as a
+program, needs nothing but Python, and is alone in its process namespace: whatever a line leaves running is ended.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 BASH = "/bin/bash"
 MARK = "/line-begins/"
 FOLDER = "/tmp/work"
-SECONDS_ALLOWED = 0.5
+SECONDS_ALLOWED = 1.0
 _PR_SET_CHILD_SUBREAPER = 36
 _KILOBYTE = 1024
 
@@ -28,9 +28,17 @@ def main() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 * _KILOBYTE, 64 * _KILOBYTE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGALRM, lambda *_: os.kill(-1, signal.SIGKILL))
+    signal.signal(signal.SIGALRM, _end_all)
     for number, line in enumerate(task["lines"]):
         _run(number, line, task["script"], task["environment"], null)
+
+
+def _end_all(*_: object) -> None:
+    """End every process of this namespace but its first and this one."""
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 def _run(number: int, line: str, script: str, environment: dict[str, str], null: int) -> None:

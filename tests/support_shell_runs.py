@@ -1,13 +1,12 @@
 """What bash does with lines of shell: each program it runs with its arguments, each file it opens, by the kernel's word.
 
-The lines run in bubblewrap, without network, with nothing to write to but a folder in memory, hundreds for one start; strace notes
-what they run and open. Programs are canaries: empty files, first in PATH, which bash tries to run and finds to be scripts of nothing.
+The lines run in bubblewrap, without network, with nothing to write to but a folder in memory, hundreds for one start; strace
+notes what they run and open. Programs are canaries: files in PATH that bash tries to run and finds to be scripts of nothing.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -33,7 +32,7 @@ _LOADED = tuple(
     "".join(f"\\x{byte:02x}" for byte in path.encode()) for path in ("/lib", "/usr/", "/etc/ld.so", "/etc/locale", "/proc/")
 )
 _OWN = ("/dev/tty", "/dev/null", "/dev/urandom", "/tmp/sh-thd", "/etc/", "/run/")
-"""What bash and the C library open by themselves: for here-documents, jobs in the background, the homes of users. (`.` is what find opens.)"""
+"""What bash and the C library open by themselves: for here-documents, jobs in the background, the homes of users."""
 
 
 class Opened(Struct, frozen=True):
@@ -120,5 +119,7 @@ def _note(done: Done, call: str, strings: list[str], arguments: str, folder: str
         if path != driver.BASH:
             found = path.startswith("/") and path != strings[1]  # in PATH; also where `exec -a` gives another name
             done.ran.append((path.rpartition("/")[2] if found else path, *strings[2:]))
-    elif not ("O_DIRECTORY" in arguments or "O_PATH" in arguments or path == "." or path.startswith((folder, *_OWN))):
+    elif path != "." and not (  # what find opens
+        "O_DIRECTORY" in arguments or "O_PATH" in arguments or path.startswith((folder, *_OWN))
+    ):
         done.opened.append(Opened(path, call == "creat" or _WRITING.search(arguments) is not None))

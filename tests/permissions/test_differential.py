@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -52,13 +53,27 @@ def test_what_bash_does_was_read_or_is_asked_about(turn: int) -> None:
 
 @pytest.mark.usefixtures("sandbox")
 def test_what_was_not_read_is_noticed() -> None:
-    lines = ["c2 a", "echo \"${z:-'$(c2 a)'}\"", "cat <<$'E\\x4e'\nEN\nc2 a > f\nE\\x4e", "c2 '' < f", "c4 >&'$(c2 a)'", "c4 $U"]
+    lines = [
+        "c2 a",
+        "echo \"${z:-'$(c2 a)'}\"",
+        "cat <<$'E\\x4e'\nEN\nc2 a > f\nE\\x4e",
+        "c2 '' < f",
+        "c4 >&'$(c2 a)'",
+        "c4 $U",
+    ]
     ran = run_by_bash(lines)
     assert ran[0].ran == [("c2", "a")]
     assert ran[3].opened == [Opened("f", for_writing=False)]
     believed = [replace(read_line(line), unparsed=None, opaque=()) for line in lines]
     missed = [set(unread(line, done)) for line, done in zip(believed, ran, strict=True)]
-    assert missed == [set(), {"ran ('c2', 'a')"}, {"ran ('c2', 'a')", "opened 'f' for writing"}, set(), {"ran ('c2', 'a')"}, set()]
+    assert missed == [
+        set(),
+        {"ran ('c2', 'a')"},
+        {"ran ('c2', 'a')", "opened 'f' for writing"},
+        set(),
+        {"ran ('c2', 'a')"},
+        set(),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +99,8 @@ def test_a_line_that_was_once_misread_is_asked_about_in_every_mode(case: dict[st
     line = bash(case["command"])
     assert line.line is not None
     assert not is_understood(line.line)
-    for mode in MODES:
-        assert judge(line, mode, allow=["Bash(echo:*)", "Bash(cat:*)", "Bash(true)", "Bash(unset:*)"]).behavior != "allow"
+    for mode, cage in product(MODES, (True, False)):
+        decision = judge(line, mode, cage=cage, allow=["Bash(echo:*)", "Bash(cat:*)", "Bash(true)", "Bash(unset:*)"])
+        assert decision.behavior != "allow", (mode, cage)
     assert judge(line, "bypassPermissions", deny=["Bash(touch:*)"]).behavior != "allow"
     assert judge(line, "bypassPermissions", deny=["Bash(rm:*)"]).behavior != "allow", "any rule may be about it"

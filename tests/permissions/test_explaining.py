@@ -67,6 +67,7 @@ HERE = {"folder": ["/work/app"]}
             [
                 {"command": "PS4=1", "does": "looks", "sets": ["PS4"], **HERE},
                 {"command": "PS4=1", "does": "unknown", "why": SETS},
+                {"command": "PS4=1", "does": "unknown", "why": "bash may run what PS4 is set to"},
             ],
         ),
         (

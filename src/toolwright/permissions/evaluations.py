@@ -1,20 +1,20 @@
 """Commands of the shell that evaluate what they are given: names with an index, numbers that are expressions.
 
-`printf -v 'a[$(rm x)]' y` runs rm, and so do `read`, `unset`, `[ -v … ]`, `declare -i` and an assignment to RANDOM. Knows words,
-not files or rules.
+`printf -v 'a[$(rm x)]' y` runs rm, and so do `read`, `unset`, `[ -v … ]`, `declare -i` and an assignment to RANDOM. Knows
+words, not files or rules.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from .lines import Part
 from .words import Word
 
 NUMBERS = frozenset(
     """RANDOM SECONDS SRANDOM LINENO OPTIND HISTCMD BASHPID EPOCHSECONDS EPOCHREALTIME BASH_MONOSECONDS BASH_ARGV0 PPID UID EUID
-    PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_CMDS BASH_ALIASES POSIXLY_CORRECT BASH_COMPAT""".split()  # noqa: SIM905 — a word list reads better
+    PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_CMDS BASH_ALIASES POSIXLY_CORRECT BASH_COMPAT""".split()  # noqa: SIM905 — a word list
 )
 """Variables whose values bash evaluates when they are set or shown, or by which it reads everything else otherwise."""
 
@@ -22,11 +22,20 @@ _TAKE_NAMES = frozenset("read unset getopts wait mapfile readarray export readon
 _DECLARE = frozenset(("declare", "typeset", "local", "export", "readonly"))
 _LETTERS = re.compile(r"[-+][abefhmnptuvxCEHPT]*o?")
 _OPTIONS = frozenset("errexit nounset pipefail xtrace verbose noglob noclobber allexport noexec".split())  # noqa: SIM905
+_HARMLESS = re.compile(r"[^\[$`]*|\[")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def evaluates(part: Part) -> bool:
-    """Whether the command may run what stands in its words as text, or what a variable holds."""
+def evaluated(part: Part) -> str | None:
+    """What the command may run, in words: what stands in its words as text, or what variables hold."""
+    if not _evaluates(part):
+        return None
+    hides_nothing = all(not word.known or _HARMLESS.fullmatch(word.text) for word in part.words[1:])
+    values = hides_nothing and not all(word.known for word in part.words)
+    return f"{part.name} evaluates what variables hold" if values else f"{part.name} may run what stands in its words"
+
+
+def _evaluates(part: Part) -> bool:
     words = part.words[1:]
     match part.name:
         case "test" | "[":
@@ -41,8 +50,7 @@ def evaluates(part: Part) -> bool:
 
 
 def _tests_a_name(words: tuple[Word, ...]) -> bool:
-    pairs = zip(words, words[1:], strict=False)
-    return any(not word.one for word in words) or any(_asks_about_a_name(first, second) for first, second in pairs)
+    return any(not word.one for word in words) or any(_asks_about_a_name(first, second) for first, second in pairwise(words))
 
 
 def _asks_about_a_name(operator: Word, operand: Word) -> bool:

@@ -115,7 +115,7 @@ class Expansions(ABC):
 
     def _evaluated(self, name: str) -> None:
         if name in NUMBERS:
-            self.opaque.append(f"bash evaluates what {name} is set to")
+            self.opaque.append(f"bash may run what {name} is set to")
 
     def assigned(self, assignments: Iterable[Assignment]) -> None:
         """Variables that stay set for the commands after it."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from .evaluations import evaluates, sets_unclear_options
+from .evaluations import evaluated, sets_unclear_options
 from .expansions import Expansions
 from .grammar import NotParsed, Tree, shell_tree
 from .lines import HERE, Assignment, CommandLine, Moves, Part, Redirection
@@ -273,8 +273,8 @@ class _Reader(Expansions):
             self.opaque.append(f"the program {part.words[0].text.replace(UNKNOWN, '…')!r} is only known when it runs")
         if part.name in CHANGE_NAMES or sets_unclear_options(part):
             self.opaque.append(f"{part.name} changes what later words mean")
-        if evaluates(part):
-            self.opaque.append(f"{part.name} may evaluate what it is given")
+        if (reason := evaluated(part)) is not None:
+            self.opaque.append(reason)
 
     def _moved(self, part: Part, moves: Moves) -> tuple[Moves, Moves]:
         words = part.words
