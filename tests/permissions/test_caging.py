@@ -21,7 +21,14 @@ LOOKING = [
         "cat $(git ls-files)",
     ),
     *("diff <(sort a) <(sort b)", 'while read -r f; do wc -l "$f"; done < a', "for ((i = 0; i < 3; i++)); do echo $i; done"),
-    *("if [[ $x -gt 3 ]]; then echo ${x/a/b}; fi", "echo $((x + 1))", 'f() { grep x "$1"; }; f a', "echo ${!x} ${x@Q}"),
+    *(
+        "if [[ $x -gt 3 ]]; then echo ${x/a/b}; fi",
+        "echo $((x + 1))",
+        "[ $x -gt 3 ] && ls",
+        "RANDOM=$x; ls",
+        'f() { grep x "$1"; }; f a',
+        "echo ${!x} ${x@Q}",
+    ),
     *(
         "git grep -n x",
         "git log --unknown-option x",

@@ -44,7 +44,7 @@ def test_the_command_as_it_is_read() -> None:
 
 UNCLOSED = "it is not valid bash (1:6: reached EOF without closing quote `'`)"
 INDIRECT = "${!name} evaluates what a variable holds"
-SETS = "setting PS4 may change what later commands do"
+SETS = "setting EDITOR may change what later commands do"
 HERE = {"folder": ["/work/app"]}
 
 
@@ -63,11 +63,10 @@ HERE = {"folder": ["/work/app"]}
             ],
         ),
         (
-            "PS4=1",
+            "EDITOR=1",
             [
-                {"command": "PS4=1", "does": "looks", "sets": ["PS4"], **HERE},
-                {"command": "PS4=1", "does": "unknown", "why": SETS},
-                {"command": "PS4=1", "does": "unknown", "why": "bash may run what PS4 is set to"},
+                {"command": "EDITOR=1", "does": "looks", "sets": ["EDITOR"], **HERE},
+                {"command": "EDITOR=1", "does": "unknown", "why": SETS},
             ],
         ),
         (

@@ -206,5 +206,5 @@ def test_what_cannot_be_seen_is_in_doubt_and_the_rest_is_not(line: str, expected
 def test_a_text_behind_a_wrapper_is_read_as_a_line(wrapper: str) -> None:
     for text in ("true; rm x", "true && (rm x)", "echo $(rm x)", "a=1 rm x", "if true; then rm x; fi"):
         assert judge(bash(wrapper.format(shlex.quote(text))), deny=["Bash(rm:*)"], allow=["Bash"]).behavior == "deny", text
-    other = judge(bash(wrapper.format("'true; ls x'")), deny=["Bash(rm:*)"], allow=["Bash"])
-    assert other.behavior == ("ask" if wrapper.startswith("env") else "allow")  # env takes the text apart by its own rules
+    expected = "ask" if "-S" in wrapper else "allow"  # env takes a text apart by rules of its own
+    assert judge(bash(wrapper.format("'true; ls x'")), deny=["Bash(rm:*)"], allow=["Bash"]).behavior == expected

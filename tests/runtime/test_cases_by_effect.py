@@ -86,7 +86,12 @@ RULE_SAYS_SO = frozenset(
     {"tee", "tar-to", "tar-I", "tar-checkpoint", "python-c", "perl-e", "node-e", "make", "make-eval", "npm-test"}
 )
 """A `*` behind the program allows them, because it allows everything: these are tried without one."""
-CAGED = frozenset({"git-bare", "test-v", "printf-v", "prompt-operator", "indirect", "arithmetic"})
+CAGED = frozenset(
+    {
+        *("git-bare", "test-v", "printf-v", "prompt-operator", "indirect", "arithmetic", "random", "random-in-loop"),
+        *("unset-index", "printf-option-in-variable", "test-option-in-variable", "integer"),
+    }
+)
 """Nobody is asked about them where there is a cage: they run in it and do nothing."""
 NEVER_RUN = frozenset({"nul"})
 """No process can be started with such a line, whoever allows it."""

@@ -17,7 +17,7 @@ from .lookers import acting_word, looks_by_name, path_words, shows_content
 from .path_rules import PathRules
 from .shell_policy import CommandJudge, Obstacle, read_targets, written_targets
 
-ABOUT_VALUES = re.compile(r".*\bevaluates\b.*|(?:mapfile|readarray|shopt|hash) changes what later words mean")
+ABOUT_VALUES = re.compile(r".*\bevaluates?\b.*|(?:mapfile|readarray|shopt|hash) changes what later words mean")
 """Reasons of the reader that speak of what variables hold. All others may hide a program, so the line is asked about."""
 
 
