@@ -25,7 +25,6 @@ LOOKING = [
         "if [[ $x -gt 3 ]]; then echo ${x/a/b}; fi",
         "echo $((x + 1))",
         "[ $x -gt 3 ] && ls",
-        "RANDOM=$x; ls",
         'f() { grep x "$1"; }; f a',
         "echo ${!x} ${x@Q}",
     ),
