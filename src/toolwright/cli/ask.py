@@ -92,7 +92,7 @@ async def _print_text(result: Frame, output: FrameOutput) -> None:
     if result.get("is_error"):
         complain(what_failed(result))
     else:
-        await output.write_bytes(_answer(result).encode("utf-8", "replace") + b"\n")
+        await output.write_text(f"{_answer(result)}\n")
     refused = sorted({str(denial.get("tool_name")) for denial in result.get("permission_denials") or ()})
     if refused:
         complain(f"not allowed: {', '.join(refused)} (see --allowed-tools and --permission-mode)")

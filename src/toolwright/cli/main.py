@@ -23,8 +23,10 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 def main(arguments: Sequence[str] | None = None) -> int:
     from toolwright.cli.failures import EXIT_OUTPUT_CLOSED, EXIT_USAGE, complain
     from toolwright.cli.flags import UsageError
-    from toolwright.cli.plain_output import OutputClosed
+    from toolwright.cli.plain_output import OutputClosed, TerminalErrors
 
+    if os.isatty(STDERR):
+        sys.stderr = TerminalErrors(STDERR)
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
     except UsageError as error:

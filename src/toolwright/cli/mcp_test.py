@@ -86,4 +86,7 @@ class _Trial:
         self._line(f"{self._terminal.paint('✗', 'red')} {visible(name)}  failed after {seconds:.2f} s: {visible(problem)}")
 
     def _line(self, text: str) -> None:
-        write_now(1, text + "\n")
+        if self._terminal.coloured:
+            self._terminal.line(text)
+        else:
+            write_now(1, text + "\n")

@@ -152,7 +152,7 @@ class Renderer(Struct):
 
     def _begin_block(self, block: dict[str, Any]) -> None:
         if block.get("type") == "tool_use":
-            self._activity = f"preparing {block.get('name')}"
+            self._activity = f"preparing {named(block)}"
         elif block.get("type") == "text":
             self._activity = "writing"
 
@@ -196,7 +196,7 @@ class Renderer(Struct):
         if block.get("type") == "text":
             self._whole_text(str(block.get("text") or ""))
         elif block.get("type") == "tool_use":
-            card = Card(str(block.get("name")), block.get("input") or {}, self.clock())
+            card = Card(named(block), block.get("input") or {}, self.clock())
             self._cards[str(block.get("id"))] = card
             self._activity = f"running {card.name}"
             self._header(str(block.get("id")), card, apart=self._last_header not in self._cards)
@@ -249,6 +249,11 @@ class Renderer(Struct):
         corner = self.terminal.paint(self.terminal.glyph("  └ ", "  ` "), "dim")
         verdict = self.terminal.paint("failed", "red") if failed else self.terminal.paint("ok", "green")
         self.terminal.line(f"{corner}{verdict}{self.terminal.paint(f', {_duration(seconds)}', 'dim')}")
+
+
+def named(block: dict[str, Any]) -> str:
+    """The name of the tool that a block calls: the model chose it, so it can be anything."""
+    return visible(str(block.get("name"))).replace("\n", " ")
 
 
 def _duration(seconds: float) -> str:

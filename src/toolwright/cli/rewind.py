@@ -16,7 +16,7 @@ async def rewind_files(open_session: OpenSession, message: str, *, output: Frame
     finally:
         await session.close()
     if output_format == "text":
-        await output.write_bytes("".join(f"{line}\n" for line in lines(told)).encode("utf-8", "replace"))
+        await output.write_text("".join(f"{line}\n" for line in lines(told)))
     else:
         await output.write(told)
     return 0

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator
 
 import anyio
 
-from toolwright.cli.plain_output import OutputClosed
+from toolwright.cli.plain_output import OutputClosed, harmless_json
 from toolwright.protocol.lines import LineSplitter
 
 READ_SIZE = 1 << 16
@@ -49,16 +49,19 @@ async def read_lines(descriptor: int) -> AsyncGenerator[bytes, None]:
 
 
 class Output:
-    """Writes whole lines in the order of the calls. `write` returns when the kernel has taken all of it."""
+    """Writes whole lines of JSON in the order of the calls. `write` returns when the kernel has taken all of it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.is_terminal = os.isatty(descriptor)
         self._turn = anyio.Lock()
         self._scope: anyio.CancelScope | None = None
         self._abandoned = False
 
     async def write(self, data: bytes) -> None:
         """A line once begun is finished even if its writer is cancelled: half a line would spoil the next one."""
+        if self.is_terminal:
+            data = harmless_json(data)
         async with self._turn:
             with anyio.CancelScope(shield=not self._abandoned) as self._scope:
                 await self._write_all(memoryview(data))

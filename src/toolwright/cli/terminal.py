@@ -1,17 +1,18 @@
 """A place to print to: colours and a live status line where there is a terminal, plain lines where there is none.
 
-It also makes foreign text safe to print: control sequences in a tool's output are shown, not obeyed. It does not know
-what is printed.
+It also makes foreign text safe to print: control sequences in a tool's output are shown, not obeyed. Of all that it is
+given to print only its own colours reach the terminal as they are. It does not know what is printed.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import unicodedata
 from collections.abc import Mapping
 
-from toolwright.cli.plain_output import write_now
+from toolwright.cli.plain_output import harmless, write_raw
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 HIDE_CURSOR, SHOW_CURSOR, CLEAR_LINE = "\x1b[?25l", "\x1b[?25h", "\r\x1b[2K"
@@ -19,6 +20,9 @@ SPINNER, PLAIN_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 
 _HIDDEN = frozenset([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF])
 """Zero-width and direction marks: invisible, and able to make a line read as another one."""
+
+
+_OWN_STYLE = re.compile(r"(\x1b\[(?:(?:%s)(?:;(?:%s))*|0)m)" % (("|".join(STYLES.values()),) * 2))
 
 
 def visible(text: str) -> str:
@@ -68,7 +72,8 @@ class Terminal:
     def __init__(self, descriptor: int, environment: Mapping[str, str]) -> None:
         self._descriptor = descriptor
         term = environment.get("TERM", "")
-        self.live = os.isatty(descriptor) and term not in ("", "dumb")
+        self._is_terminal = os.isatty(descriptor)
+        self.live = self._is_terminal and term not in ("", "dumb")
         self.coloured = self.live and not environment.get("NO_COLOR")
         self.rich_characters = _speaks_utf8(environment)
         self._status = ""
@@ -82,7 +87,7 @@ class Terminal:
     def paint(self, text: str, *styles: str) -> str:
         if not self.coloured or not text:
             return text
-        return f"\x1b[{';'.join(STYLES[style] for style in styles)}m{text}\x1b[0m"
+        return f"\x1b[{';'.join(STYLES[style] for style in styles)}m{harmless(text)}\x1b[0m"
 
     def glyph(self, rich: str, plain: str) -> str:
         return rich if self.rich_characters else plain
@@ -91,7 +96,7 @@ class Terminal:
         """Print text at the cursor, which may stay in the middle of a line."""
         if not text:
             return
-        self._send(self._erased() + text)
+        self._send(self._erased() + self._shown(text))
         self._column_zero = text.endswith("\n")
 
     def line(self, text: str = "") -> None:
@@ -107,7 +112,8 @@ class Terminal:
         if not self.live or not self._column_zero:
             return
         begin = HIDE_CURSOR if not self._status else ""
-        self._send(begin + CLEAR_LINE + self.paint(fit(text, self.width - 1), "dim"))
+        shown = fit(harmless(text).replace("\n", " "), self.width - 1)
+        self._send(begin + CLEAR_LINE + self.paint(shown, "dim"))
         self._status = text
 
     def close(self) -> None:
@@ -121,8 +127,16 @@ class Terminal:
         self._status = ""
         return CLEAR_LINE + SHOW_CURSOR
 
+    def _shown(self, text: str) -> str:
+        """`text` with nothing in it that a terminal would obey, apart from colours of ours."""
+        if not self._is_terminal:
+            return text
+        if not self.coloured:
+            return harmless(text)
+        return "".join(piece if _OWN_STYLE.fullmatch(piece) else harmless(piece) for piece in _OWN_STYLE.split(text))
+
     def _send(self, text: str) -> None:
-        write_now(self._descriptor, text if self.rich_characters else text.encode("ascii", "replace").decode())
+        write_raw(self._descriptor, text if self.rich_characters else text.encode("ascii", "replace").decode())
 
 
 def _speaks_utf8(environment: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
-from toolwright.cli.plain_output import OutputClosed
+from toolwright.cli.plain_output import OutputClosed, harmless
 from toolwright.cli.stdio import Output, read_lines
 from toolwright.protocol.lines import decode, encode
 from toolwright.types import CLIJSONDecodeError
@@ -38,16 +38,21 @@ def _beginning(line: bytes) -> str:
 
 
 class FrameOutput:
-    """Writes frames to a descriptor, in order, one line each. `closed` is called once nobody reads them any more."""
+    """Writes frames or text, in order, a frame on a line. `closed` is called once nobody reads them any more."""
 
     def __init__(self, descriptor: int, closed: Callable[[], None]) -> None:
         self._lines = Output(descriptor)
         self._closed = closed
 
     async def write(self, frame: Frame) -> None:
-        await self.write_bytes(encode(frame))
+        await self._write(encode(frame))
 
-    async def write_bytes(self, data: bytes) -> None:
+    async def write_text(self, text: str) -> None:
+        """Lines for a person, or for a program that wants the words alone: those get every byte."""
+        shown = harmless(text) if self._lines.is_terminal else text
+        await self._write(shown.encode("utf-8", "replace"))
+
+    async def _write(self, data: bytes) -> None:
         try:
             await self._lines.write(data)
         except OutputClosed:
