@@ -149,7 +149,21 @@ def rules_of(config: SandboxConfig, around: Surroundings, state_dir: str) -> San
         ),
         permissions=_also_env_files(permission_paths(around.rules(), around.place()), bool(files.hide_env_files)),
         weaker=bool(config.enable_weaker_nested_sandbox),
+        commands_home=_commands_home(workspace),
     )
+
+
+def _commands_home(workspace: Workspace) -> str:
+    """The home of the user that commands run as, if that is another one than ours."""
+    ids = workspace.commands.account_ids
+    if ids is None or ids[0] == os.geteuid():
+        return ""
+    import pwd  # few run commands as somebody else
+
+    try:
+        return pwd.getpwuid(ids[0]).pw_dir
+    except KeyError:
+        return "/nonexistent"
 
 
 def own_programs(config: SandboxConfig, roots: Sequence[str]) -> list[str]:

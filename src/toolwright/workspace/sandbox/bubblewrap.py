@@ -1,6 +1,7 @@
 """bubblewrap: a policy as mounts and namespaces. The strongest of the mechanisms, where user namespaces are allowed.
 
-The whole machine is there, read-only; the writable folders lie over it, and over these again what is protected or hidden.
+The whole machine is there, read-only, but homes are empty folders in which what commands need is mounted. The writable folders
+lie over it, and over these again what is protected or hidden.
 Covers are laid from the outside in, so the innermost says what holds. No command line shows the policy to others.
 """
 
@@ -10,7 +11,7 @@ import json
 import os
 import select
 import signal
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from msgspec import Struct
 from toolwright.workspace.sandbox import seccomp
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
-from toolwright.workspace.sandbox.policy import SandboxPolicy, is_within, is_within_any
+from toolwright.workspace.sandbox.policy import EmptyHome, SandboxPolicy, is_within, is_within_any
 from toolwright.workspace.sandbox.stubs import standing
 
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap", "/run/current-system/sw/bin/bwrap")
@@ -37,6 +38,7 @@ _OWN = ("/proc/", "/dev/")
 _TEMPORARY = ("/tmp", "/var/tmp")
 _NOT_ENTERED = ("--perms", "0000", "--size", "4096", "--tmpfs")
 _NOT_WRITTEN = ("--perms", "0555", "--size", "4096", "--tmpfs")
+_HOME = ("--perms", "0755", "--size", "1048576", "--tmpfs")
 
 
 def find_bubblewrap(forbidden: Sequence[str] = ()) -> str | None:
@@ -74,12 +76,13 @@ class Bubblewrap(Struct, frozen=True):
             if names:
                 stack.enter_context(standing(root, names, register=self.register))
         ended = SandboxEnd(stack)
-        options = options_descriptor(arguments(policy, inside.directory, private=private), stack)
+        git_configs = {f"{home.path}/.gitconfig": _descriptor(home.git_config, stack) for home in _with_git_config(policy)}
+        options = options_descriptor(arguments(policy, inside.directory, private=private, files=git_configs), stack)
         filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=True)
         stack.callback(os.close, filter_)
         network = () if policy.network == "open" else ("--unshare-net",)
         argv = (self.program, *network, "--info-fd", str(ended.theirs), "--args", str(options), "--seccomp", str(filter_))
-        keep = (ended.theirs, options, filter_)
+        keep = (ended.theirs, options, filter_, *git_configs.values())
         environment = _environment(inside, policy)
         return Launch((*argv, "--", *inside.argv), environment, keep, is_keeper=True, is_over=ended.is_over)
 
@@ -144,10 +147,17 @@ def _innermost(path: str, folders: Sequence[str]) -> str | None:
     return max((folder for folder in folders if is_within(path, folder)), key=len, default=None)
 
 
-def arguments(policy: SandboxPolicy, directory: str, *, private: PrivateFolder) -> list[str]:
-    """The options for bubblewrap. Its own /dev, a dozen mounts, comes early: every bind looks through all before it."""
+def arguments(
+    policy: SandboxPolicy, directory: str, *, private: PrivateFolder, files: Mapping[str, int] | None = None
+) -> list[str]:
+    """The options for bubblewrap. Its own /dev, a dozen mounts, comes early: every bind looks through all before it.
+
+    `files` are to be made in empty homes, out of what descriptors hold.
+    """
     machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/", "--dev", "/dev"]
-    return [*ALONE, *machine, *processes(policy.weaker), *_covers(policy, private), "--chdir", directory]
+    made = [part for path, file in (files or {}).items() for part in ("--perms", "0444", "--file", str(file), path)]
+    closed = [part for home in policy.homes for part in ("--remount-ro", home.path)]
+    return [*ALONE, *machine, *processes(policy.weaker), *_covers(policy, private), *made, *closed, "--chdir", directory]
 
 
 def processes(weaker: bool) -> list[str]:
@@ -169,13 +179,20 @@ def _covers(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
     first: list[str] = []
     last: list[str] = []
     for path, cover in sorted(layers.items(), key=lambda layer: layer[0].count("/")):
-        if path not in visible and not _is_there(path, layers):
+        if not _is_laid(path, cover, is_there=_is_there(path, layers)):
             continue
         if cover == _NOT_ENTERED and path in outer and _is_passed(path, visible.difference(policy.read_only)):
             cover = _NOT_WRITTEN  # what is shown in there has to be reached
         where = last if cover[-1] == "--tmpfs" and path not in outer else first
         where += [*cover, path]
     return first + last
+
+
+def _is_laid(path: str, cover: tuple[str, ...], *, is_there: bool) -> bool:
+    """Whether a cover is needed, where a path is to be seen by now or not."""
+    if cover[0] == "--symlink":
+        return not is_there
+    return is_there or cover == _HOME or _shows(path, cover)
 
 
 def _shows(path: str, cover: tuple[str, ...]) -> bool:
@@ -190,6 +207,8 @@ def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[st
     """What lies over each path. Said later counts: hidden wins over read-only, and that over writable."""
     layers: dict[str, tuple[str, ...]] = {}
     empty, unreadable = private.empty, private.unreadable
+    for home in policy.homes:
+        layers |= {home.path: _HOME} | _places(home)
     if not policy.everything_writable:
         layers |= {
             path: ("--bind", private.temporary) for path in _TEMPORARY if os.path.isdir(path) and not os.path.islink(path)
@@ -202,6 +221,21 @@ def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[st
     layers |= dict.fromkeys(policy.emptied, ("--ro-bind", empty))
     layers |= {path: _NOT_ENTERED if os.path.isdir(path) else ("--ro-bind", unreadable) for path in policy.hidden}
     return {path: cover for path, cover in layers.items() if not f"{path}/".startswith(_OWN) and path != "/"}
+
+
+def _places(home: EmptyHome) -> dict[str, tuple[str, ...]]:
+    """What is put into an empty home. What lies elsewhere is reached through a link, so that rules for where it is hold."""
+    layers: dict[str, tuple[str, ...]] = {}
+    for place in home.places:
+        if place.link or place.at != place.real:
+            layers[place.at] = ("--symlink", place.link or place.real)
+        if not place.link and is_within(place.real, home.path):
+            layers[place.real] = ("--ro-bind", place.real)
+    return layers
+
+
+def _with_git_config(policy: SandboxPolicy) -> list[EmptyHome]:
+    return [home for home in policy.homes if home.git_config and policy.git_config_for(home.path) is not None]
 
 
 def _stand_in(path: str, empty: str) -> str:
@@ -237,9 +271,12 @@ def _environment(inside: Inside, policy: SandboxPolicy) -> dict[str, str]:
 
 
 def options_descriptor(options: Sequence[str], stack: ExitStack) -> int:
+    return _descriptor(os.fsencode("".join(f"{option}\0" for option in options)), stack)
+
+
+def _descriptor(data: bytes, stack: ExitStack) -> int:
     descriptor = os.memfd_create("toolwright-sandbox", os.MFD_CLOEXEC)
     stack.callback(os.close, descriptor)
-    data = os.fsencode("".join(f"{option}\0" for option in options))
     while data:
         data = data[os.write(descriptor, data) :]
     os.lseek(descriptor, 0, os.SEEK_SET)

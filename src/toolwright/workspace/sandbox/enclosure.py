@@ -71,12 +71,13 @@ class Enclosure:
 
     def notice(self, command: str, output: str) -> str | None:
         """What to tell the model about a command that failed, if it looks as if the sandbox was why."""
-        writable = self._rules().roots
+        rules = self._rules()
         return violation_notice(
             command,
             output,
             mechanism=self.mechanism.name,
-            writable=writable,
+            writable=rules.roots,
+            home="" if rules.everything_writable else rules.commands_home or rules.home,
             may_ask=self.terms.allows_exceptions,
             ignored=self.terms.ignored,
         )

@@ -50,12 +50,33 @@ class ProtectedNames(Struct, frozen=True):
         return (*sorted(self.folders), *sorted(files), *(self.nested_folders if is_home else ()))
 
 
+class HomePlace(Struct, frozen=True):
+    """A readable file or folder of a home: where commands look for it, and where it really is."""
+
+    at: str
+    real: str
+    link: str = ""
+    """What it says if it is a link that has to be there as one; else nothing."""
+
+
+class EmptyHome(Struct, frozen=True):
+    """A home as commands find it: nothing is there but what they need to work."""
+
+    path: str
+    places: tuple[HomePlace, ...] = ()
+    git_config: bytes = b""
+    """What they find as its `.gitconfig`."""
+
+
 class SandboxRules(Struct, frozen=True):
     """What holds for every command of a session. All paths are absolute."""
 
     roots: tuple[str, ...]
     """Folders that commands may write to."""
     home: str
+    """The person's home: commands see nothing of it but what `home_places` lists, unless a writable folder holds all of it."""
+    commands_home: str = ""
+    """The home of the user that commands run as, if that is another one: then it is theirs that they see something of."""
     opened: tuple[str, ...] = ()
     """Further files and folders that commands may write to, protected or not: somebody said so."""
     frozen: tuple[str, ...] = ()
@@ -100,6 +121,7 @@ class SandboxPolicy(Struct, frozen=True):
     emptied: tuple[str, ...]
     """Files of secrets that programs look for as a matter of course: they read as empty."""
     shown: tuple[str, ...]
+    """Files and folders that can be read although they lie in a hidden folder or in a home."""
     pinned: tuple[str, ...]
     """Folders on the way to something hidden or frozen: moving one would move what is in it out of its rule."""
     network: Network
@@ -107,6 +129,7 @@ class SandboxPolicy(Struct, frozen=True):
     all_unix_sockets: bool
     weaker: bool
     everything_writable: bool
+    homes: tuple[EmptyHome, ...] = ()
 
     @property
     def read_only(self) -> tuple[str, ...]:
@@ -119,6 +142,19 @@ class SandboxPolicy(Struct, frozen=True):
     @property
     def allows_unix(self) -> bool:
         return self.all_unix_sockets or bool(self.unix_sockets)
+
+    @property
+    def readable_of_homes(self) -> tuple[str, ...]:
+        """The real paths of what can be read in the homes."""
+        return tuple(place.real for home in self.homes for place in home.places if not place.link)
+
+    def git_config_for(self, home: str) -> bytes | None:
+        """What git is to find as the `.gitconfig` of a home; None if it finds the real one."""
+        path = os.path.realpath(home) if home else ""
+        found = next((each for each in self.homes if each.path == path), None)
+        if found is None or is_within_any(f"{path}/.gitconfig", (*self.shown, *self.writable)):
+            return None
+        return found.git_config
 
 
 class FilesystemWishes(Struct, frozen=True):
@@ -162,6 +198,7 @@ def sandbox_rules(
     network: NetworkWishes,
     permissions: PermissionPaths = PermissionPaths(),  # noqa: B008 — frozen
     weaker: bool = False,
+    commands_home: str = "",
 ) -> SandboxRules:
     """The rules that follow from settings and permissions. Paths are read as in settings: `/abs`, `~/of-home`, `./of-cwd`."""
 
@@ -171,6 +208,7 @@ def sandbox_rules(
     return SandboxRules(
         roots=paths((cwd, *add_dirs)),
         home=home,
+        commands_home=commands_home,
         opened=paths((*filesystem.allow_write, *permissions.opened)),
         frozen=paths(filesystem.deny_write),
         secrets=tuple(secrets),
