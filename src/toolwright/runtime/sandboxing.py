@@ -69,14 +69,13 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
 
     Raises `OptionsError` if there is no mechanism and the settings do not say that commands may run without.
     """
-    from toolwright.workspace.sandbox.enclosure import register_folder, sweep_stubs
     from toolwright.workspace.sandbox.errors import SandboxUnavailable
     from toolwright.workspace.sandbox.mechanisms import choose
+    from toolwright.workspace.sandbox.stubs import register_folder
 
     if config.network.allow_managed_domains_only:
         raise OptionsError("sandbox.network.allowManagedDomainsOnly is not supported in this version and must not be ignored")
     workspace, state_dir = around.workspace, str(config_dir(around.env))
-    sweep_stubs(state_dir)
     weaker = bool(config.enable_weaker_nested_sandbox)
     try:
         mechanism = await anyio.to_thread.run_sync(

@@ -11,15 +11,17 @@ import json
 import os
 import select
 import signal
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 from msgspec import Struct
 
 from toolwright.workspace.sandbox import seccomp
+from toolwright.workspace.sandbox.cover_watch import watching
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
-from toolwright.workspace.sandbox.policy import EmptyHome, SandboxPolicy, is_within, is_within_any
+from toolwright.workspace.sandbox.policy import EmptyHome, ProtectedNames, SandboxPolicy, is_within, is_within_any
 from toolwright.workspace.sandbox.stubs import standing
 
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap", "/run/current-system/sw/bin/bwrap")
@@ -76,6 +78,8 @@ class Bubblewrap(Struct, frozen=True):
             if names:
                 stack.enter_context(standing(root, names, register=self.register))
         ended = SandboxEnd(stack)
+        covered = covered_names(policy, private)
+        watch = stack.enter_context(watching(covered, _tops(policy), stop=ended.stop, is_protected=ProtectedNames().covers))
         git_configs = {f"{home.path}/.gitconfig": _descriptor(home.git_config, stack) for home in _with_git_config(policy)}
         options = options_descriptor(arguments(policy, inside.directory, private=private, files=git_configs), stack)
         filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=True)
@@ -84,7 +88,9 @@ class Bubblewrap(Struct, frozen=True):
         argv = (self.program, *network, "--info-fd", str(ended.theirs), "--args", str(options), "--seccomp", str(filter_))
         keep = (ended.theirs, options, filter_, *git_configs.values())
         environment = _environment(inside, policy)
-        return Launch((*argv, "--", *inside.argv), environment, keep, is_keeper=True, is_over=ended.is_over)
+        return Launch(
+            (*argv, "--", *inside.argv), environment, keep, is_keeper=True, is_over=ended.is_over, notices=watch.in_words
+        )
 
 
 class SandboxEnd:
@@ -93,6 +99,7 @@ class SandboxEnd:
     def __init__(self, stack: ExitStack) -> None:
         self._ours, self.theirs = os.pipe()
         self._pid = 0
+        self._reading = threading.Lock()
         stack.callback(os.close, self._ours)
         stack.callback(self._wait)
         stack.callback(os.close, self.theirs)
@@ -101,6 +108,13 @@ class SandboxEnd:
         """Whether it is gone by now."""
         with self._first_process() as process:
             return process is None or _has_ended(process, 0)
+
+    def stop(self) -> bool:
+        """Kill it; says whether that is done, which takes that it has begun."""
+        with self._first_process() as process, suppress(ProcessLookupError):
+            if process is not None:
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+        return self._pid != 0
 
     def _wait(self) -> None:
         with self._first_process() as process, suppress(ProcessLookupError):
@@ -123,11 +137,13 @@ class SandboxEnd:
 
     def _reported(self) -> int:
         """Its number, as bubblewrap told it; 0 if it never got so far."""
-        os.set_blocking(self._ours, False)
-        with suppress(BlockingIOError, ValueError):
-            told = json.loads(os.read(self._ours, 4096) or b"{}").get("child-pid")
-            self._pid = told if isinstance(told, int) and told > 1 else 0
-        return self._pid
+        with self._reading:
+            if not self._pid:
+                os.set_blocking(self._ours, False)
+                with suppress(BlockingIOError, ValueError):
+                    told = json.loads(os.read(self._ours, 4096) or b"{}").get("child-pid")
+                    self._pid = told if isinstance(told, int) and told > 1 else 0
+            return self._pid
 
 
 def _is_first(pid: int) -> bool:
@@ -169,6 +185,17 @@ def processes(weaker: bool) -> list[str]:
     kept = [part for path in _READ_SWITCHES if os.path.exists(path) for part in ("--ro-bind", path, path)]
     emptied = [part for path in _OTHER_SWITCHES if os.path.isdir(path) for part in (*_NOT_WRITTEN, path)]
     return ["--proc", "/proc", *kept, *emptied]
+
+
+def covered_names(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
+    """The names that a command is kept from by something that lies over them, and that it could otherwise reach."""
+    kept = [path for path in (*policy.read_only, *policy.absent) if is_within_any(path, policy.writable)]
+    layers = _layers(policy, private)
+    return [path for path in dict.fromkeys((*kept, *policy.unreadable)) if path in layers and _is_there(path, layers)]
+
+
+def _tops(policy: SandboxPolicy) -> list[str]:
+    return [folder for folder in policy.writable if os.path.isdir(folder)]
 
 
 def _covers(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
@@ -217,7 +244,9 @@ def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[st
         layers |= {"/run": _NOT_WRITTEN} | {path: ("--bind", path) for path in policy.unix_sockets if os.path.exists(path)}
     layers |= {path: ("--bind", path) for path in (*policy.pinned, *policy.writable)}
     layers |= {path: ("--ro-bind", path) for path in (*policy.shown, *policy.read_only)}
-    layers |= {path: ("--ro-bind", _stand_in(path, empty)) for path in policy.absent if os.path.lexists(path)}
+    layers |= {
+        path: _NOT_WRITTEN if os.path.isdir(path) else ("--ro-bind", empty) for path in policy.absent if os.path.lexists(path)
+    }
     layers |= dict.fromkeys(policy.emptied, ("--ro-bind", empty))
     layers |= {path: _NOT_ENTERED if os.path.isdir(path) else ("--ro-bind", unreadable) for path in policy.hidden}
     return {path: cover for path, cover in layers.items() if not f"{path}/".startswith(_OWN) and path != "/"}
@@ -236,14 +265,6 @@ def _places(home: EmptyHome) -> dict[str, tuple[str, ...]]:
 
 def _with_git_config(policy: SandboxPolicy) -> list[EmptyHome]:
     return [home for home in policy.homes if home.git_config and policy.git_config_for(home.path) is not None]
-
-
-def _stand_in(path: str, empty: str) -> str:
-    """What is seen of a name that must not be made: an empty file, which programs read without complaint.
-
-    git complains of an empty `.git`, but passes over one that is neither a file nor a folder, on its way to a folder above.
-    """
-    return "/dev/null" if path.endswith("/.git") else empty
 
 
 def _is_there(path: str, layers: dict[str, tuple[str, ...]]) -> bool:

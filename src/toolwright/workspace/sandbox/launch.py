@@ -37,6 +37,8 @@ class Launch(Struct, frozen=True):
     """Whether what is started is not the command but a process that keeps its sandbox, with whose end all is over."""
     is_over: Callable[[], bool] = lambda: True
     """Whether all is over by now: else who leaves has to wait for it."""
+    notices: Callable[[], Sequence[str]] = tuple
+    """What is to be told once it has ended: something happened to its sandbox while it ran."""
     start: Starter = at_once
     """Does the work of starting it, where and as it has to be done."""
 

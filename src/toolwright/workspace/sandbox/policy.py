@@ -23,6 +23,17 @@ def no_path(path: str) -> bool:
     return False
 
 
+_STOOD_FOR = tuple(
+    """.git .hg .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex
+    .gitmodules .envrc .npmrc .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml .devcontainer.json .ripgreprc .tool-versions
+    pyrightconfig.json .mcp.json .claude.json .yarnrc .yarnrc.yml .pnp.js .pnp.cjs .pnp.loader.mjs .bazelrc .bazelversion
+    lefthook.yml lefthook.yaml lefthook.toml lefthook.json
+    CLAUDE.md CLAUDE.local.md AGENTS.md GEMINI.md .cursorrules .windsurfrules .clinerules""".split()  # noqa: SIM905
+)
+
+_STOOD_FOR_IN_SMALL_LETTERS = frozenset(name.casefold() for name in _STOOD_FOR)
+
+
 class ProtectedNames(Struct, frozen=True):
     """Names that commands must neither change nor make."""
 
@@ -31,7 +42,9 @@ class ProtectedNames(Struct, frozen=True):
     open_folders: tuple[str, ...] = protected_names.OPEN_FOLDERS
     files: frozenset[str] = protected_names.FILES
     beginnings: tuple[str, ...] = protected_names.FILES_BEGINNING
-    known_beginnings: tuple[str, ...] = tuple(protected_names.KNOWN_BEGINNING)
+    memory_files: frozenset[str] = protected_names.MEMORY_FILES
+    stood_for: tuple[str, ...] = _STOOD_FOR
+    """What is kept from being made in the top folder of a project: each costs a mount, so this is the innermost circle."""
     of_home: frozenset[str] = frozenset(
         """.gitconfig .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin
         .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish gradle-wrapper.properties
@@ -42,12 +55,12 @@ class ProtectedNames(Struct, frozen=True):
     def covers(self, name: str) -> bool:
         """Whether a file or folder of this name is protected, in whatever case it is written."""
         plain = name.casefold()
-        return plain in self.folders or plain in self.files or plain.startswith(self.beginnings)
+        known = (self.folders, self.files, self.memory_files, _STOOD_FOR_IN_SMALL_LETTERS)
+        return any(plain in names for names in known) or plain.startswith(self.beginnings)
 
     def of_top(self, *, is_home: bool) -> tuple[str, ...]:
         """The names that must not come to be in a top folder."""
-        files = (name for name in (*self.files, *self.known_beginnings) if is_home or name not in self.of_home)
-        return (*sorted(self.folders), *sorted(files), *(self.nested_folders if is_home else ()))
+        return (*self.stood_for, *sorted(self.of_home), *self.nested_folders) if is_home else self.stood_for
 
 
 class HomePlace(Struct, frozen=True):

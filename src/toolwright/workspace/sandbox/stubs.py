@@ -1,30 +1,31 @@
 """Stand-ins on the host for protected names that are not there, so that a sandbox has something to put its cover on.
 
 A cover needs a name to lie on. So while commands run, the name of a socket stands there, which git and most programs pass over
-(nobody adds it to a repository by mistake), and it goes when the last command in that folder has ended: an advisory lock on
-the folder itself tells other processes that it is in use. A stub is known by a time that no real file has, and goes only if it
-is still exactly that. What a killed process left is in a register, to be swept.
+(nobody adds it to a repository by mistake); for `.git` it is an empty folder, which `git init` takes as it is. It goes when the
+last command in that folder has ended: an advisory lock on the folder itself tells other processes that it is in use. A stub is
+known by a time that no real file has (`stand_ins.py`), and goes only if it is still exactly that. What a killed process
+left is swept before the next session reads anything: it is in a register, or, where another register has it, found by name.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import stat
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
-from toolwright.workspace.leftovers import make_private_folder
+from toolwright.stand_ins import TIME, stands_in
+from toolwright.workspace.leftovers import FOLDER_NAME, make_private_folder
 from toolwright.workspace.sandbox.errors import SandboxRefused
 
-_TIME = 86_399_999_999_937
-"""When a stub was last changed, in nanoseconds: on the second of January 1970."""
+_SIGNS = (".toolwright", ".mcp.json", ".claude", ".git", "CLAUDE.md", ".envrc")
+"""Of the names that a killed process left, one of these is hardly ever missing."""
 _LOCK_PATIENCE = 5.0
 _TICK = 0.005
 _NOT_OURS_TO_MAKE = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -39,14 +40,9 @@ _uses: dict[str, _Use] = {}
 _guard = threading.Lock()
 
 
-def is_stub(path: str) -> bool:
-    """Whether there is nothing at `path` but a stand-in, untouched."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    is_empty = stat.S_ISSOCK(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_size == 0)
-    return is_empty and status.st_mtime_ns == _TIME
+def register_folder(state_dir: str) -> str:
+    """Where stand-ins on the host are listed, for all sessions that share a state folder."""
+    return os.path.join(os.path.abspath(state_dir), FOLDER_NAME, "sandbox-stubs")
 
 
 @contextmanager
@@ -92,6 +88,33 @@ def sweep(register: str) -> None:
             _tidy(descriptor, page)
 
 
+def sweep_folder(root: str, names: Iterable[str]) -> None:
+    """The same for one folder, whoever made them: nobody's register may tell of them."""
+    left = [path for path in (f"{root}/{name}" for name in names) if stands_in(path)]
+    if not left:
+        return
+    with suppress(OSError), _guard:
+        if root in _uses:
+            return
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for path in left:
+                _remove(path)
+        finally:
+            os.close(descriptor)
+
+
+def sweep_before_reading(root: str, register: str) -> None:
+    """Take away what killed processes left, before anything in the folder `root` is read. Where there is none: a few looks."""
+    if os.path.isdir(register):
+        sweep(register)
+    if any(stands_in(f"{root}/{name}") for name in _SIGNS):
+        from toolwright.workspace.sandbox.policy import ProtectedNames  # hardly ever needed
+
+        sweep_folder(os.path.realpath(root), ProtectedNames().of_top(is_home=True))
+
+
 def _locked(root: str) -> int:
     """The folder, open, with a lock that others can share but that keeps them from tidying up."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -112,8 +135,9 @@ def _locked(root: str) -> int:
 
 def _set_up(root: str, names: Sequence[str], *, register: str) -> None:
     missing = [path for path in names if not os.path.lexists(path)]
-    if missing:
-        _enlist(_page(register, root), root, missing)
+    stubs = [path for path in names if path not in missing and stands_in(path)]  # whoever ends last takes them away
+    if missing or stubs:
+        _enlist(_page(register, root), root, (*missing, *stubs))
     first: str | None = None
     ours: set[str] = set()
     for path in missing:
@@ -132,8 +156,12 @@ def _set_up(root: str, names: Sequence[str], *, register: str) -> None:
             )
 
 
-def _make(path: str, *, like: str | None) -> str:
+def _make(path: str, *, like: str | None) -> str | None:
     """Make a stub: as a further name of another one if possible, since that costs a fortieth of a new file."""
+    if path.endswith("/.git"):
+        os.mkdir(path)
+        os.utime(path, ns=(TIME, TIME))
+        return like
     if like is not None:
         with suppress(OSError):
             os.link(like, path, follow_symlinks=False)
@@ -145,7 +173,7 @@ def _make(path: str, *, like: str | None) -> str:
             raise
         # some file systems have no sockets
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY | os.O_CLOEXEC, 0o444))
-    os.utime(path, ns=(_TIME, _TIME), follow_symlinks=False)
+    os.utime(path, ns=(TIME, TIME), follow_symlinks=False)
     return path
 
 
@@ -163,12 +191,14 @@ def _tidy(descriptor: int, page: str) -> None:
 
 
 def _remove(path: str) -> None:
-    if is_stub(path):
-        with suppress(OSError):
-            os.unlink(path)
+    if stands_in(path):
+        with suppress(OSError):  # a folder that is not empty any more stays
+            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
 
 
 def _page(register: str, root: str) -> str:
+    import hashlib  # loads a library: not for sessions that only look whether something was left
+
     return os.path.join(register, hashlib.sha256(os.fsencode(root)).hexdigest()[:32])
 
 

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
+from toolwright.stand_ins import stands_in
 from toolwright.workspace.beneath import PATH_ONLY
 from toolwright.workspace.sandbox.errors import SandboxRefused
 from toolwright.workspace.sandbox.git_identity import git_identity
 from toolwright.workspace.sandbox.home_places import is_home, places_of_home
 from toolwright.workspace.sandbox.policy import EmptyHome, SandboxPolicy, SandboxRules, is_within, is_within_any
-from toolwright.workspace.sandbox.stubs import is_stub
 
 MOST_ENTRIES = 250_000
 """Names in the writable folders that are held against deny rules before each command."""
@@ -131,7 +131,7 @@ def _is_kept(entry: os.DirEntry[str], rules: SandboxRules, *, opened: tuple[str,
         found.frozen += _kept_paths(entry)
         return True
     is_protected = rules.names.covers(entry.name) or path.endswith(tuple(f"/{name}" for name in rules.names.nested_folders))
-    if not is_protected or is_within_any(path, opened) or is_stub(path):
+    if not is_protected or is_within_any(path, opened) or stands_in(path):
         return False
     found.protected += _kept_paths(entry)
     inner = (
@@ -203,7 +203,7 @@ def _absent(root: str, rules: SandboxRules, opened: tuple[str, ...]) -> Iterator
             mode = 0
         if stat.S_ISLNK(mode):
             _refuse_link(path)
-        if not mode or is_stub(path):
+        if not mode or stands_in(path):
             yield _first_missing(path) if "/" in name else path
 
 
