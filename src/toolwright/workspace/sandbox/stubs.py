@@ -2,9 +2,9 @@
 
 A cover needs a name to lie on. So while commands run, the name of a socket stands there, which git and most programs pass over
 (nobody adds it to a repository by mistake); for `.git` it is an empty folder, which `git init` takes as it is. It goes when the
-last command in that folder has ended: an advisory lock on the folder itself tells other processes that it is in use. A stub is
-known by a time that no real file has (`stand_ins.py`), and goes only if it is still exactly that. What a killed process
-left is swept before the next session reads anything: it is in a register, or, where another register has it, found by name.
+last command in that folder has ended: a lock on the folder, which any number can share, tells other processes that it is in
+use. A stub is known by a time that no real file has (`stand_ins.py`), and goes only if it is still exactly that. What a killed
+process left is swept before the next session reads anything: it is in a register, or, where that is another's, found by name.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import errno
 import fcntl
 import os
 import stat
+import struct
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +27,8 @@ from toolwright.workspace.sandbox.errors import SandboxRefused
 
 _SIGNS = (".toolwright", ".mcp.json", ".claude", ".git", "CLAUDE.md", ".envrc")
 """Of the names that a killed process left, one of these is hardly ever missing."""
-_LOCK_PATIENCE = 5.0
+_LOCK_PATIENCE, _SHORT_PATIENCE = 5.0, 0.5
+_LOCK = struct.Struct("hhqqixxxx")
 _TICK = 0.005
 _NOT_OURS_TO_MAKE = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -49,13 +51,11 @@ def register_folder(state_dir: str) -> str:
 def standing(root: str, names: Sequence[str], *, register: str) -> Iterator[None]:
     """Let stubs stand at `names`, all below `root`, as long as this lasts. `register` is a folder of ours."""
     with _guard:
-        use = _uses.get(root) or _Use(_locked(root), 0)
-        try:
+        use = _uses.get(root)
+        if use is None:
+            use = _Use(_begun(root, names, register=register), 0)
+        else:
             _set_up(root, names, register=register)
-        except BaseException:
-            if not use.commands:
-                os.close(use.descriptor)
-            raise
         use.commands += 1
         _uses[root] = use
     try:
@@ -98,8 +98,8 @@ def sweep_folder(root: str, names: Iterable[str]) -> None:
             return
         descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for path in left:
+            _take_turn(descriptor, _SHORT_PATIENCE)
+            for path in left if not _is_used(descriptor) else ():
                 _remove(path)
         finally:
             os.close(descriptor)
@@ -115,22 +115,47 @@ def sweep_before_reading(root: str, register: str) -> None:
         sweep_folder(os.path.realpath(root), ProtectedNames().of_top(is_home=True))
 
 
-def _locked(root: str) -> int:
-    """The folder, open, with a lock that others can share but that keeps them from tidying up."""
+def _begun(root: str, names: Sequence[str], *, register: str) -> int:
+    """The folder, open and marked as in use, with its stubs."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    deadline = time.monotonic() + _LOCK_PATIENCE
+    try:
+        try:
+            _take_turn(descriptor, _LOCK_PATIENCE)
+        except OSError as error:
+            raise SandboxRefused(
+                f"The command was not started: another process holds {root} locked ({error.strerror}), so protected "
+                "names in it cannot be kept from being made."
+            ) from error
+        _mark(descriptor, fcntl.F_RDLCK)
+        _set_up(root, names, register=register)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _take_turn(descriptor: int, patience: float) -> None:
+    """Be the only one who makes or removes stubs in a folder, or writes settings there: for moments only. Raises `OSError`."""
+    deadline = time.monotonic() + patience
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return descriptor
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if time.monotonic() > deadline or error.errno not in (errno.EWOULDBLOCK, errno.EINTR):
-                os.close(descriptor)
-                raise SandboxRefused(
-                    f"The command was not started: another process holds {root} locked ({error.strerror}), so protected "
-                    "names in it cannot be kept from being made."
-                ) from error
+                raise
         time.sleep(_TICK)
+
+
+def _mark(descriptor: int, kind: int) -> None:
+    """Mark a folder as in use as long as this descriptor is open (F_RDLCK), or no longer (F_UNLCK)."""
+    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _LOCK.pack(kind, 0, 0, 0, 0))
+
+
+def _is_used(descriptor: int) -> bool:
+    """Whether others use the stubs of a folder."""
+    asked = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _LOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0))
+    return bool(_LOCK.unpack(asked)[0] != fcntl.F_UNLCK)
 
 
 def _set_up(root: str, names: Sequence[str], *, register: str) -> None:
@@ -180,11 +205,12 @@ def _make(path: str, *, like: str | None) -> str | None:
 def _tidy(descriptor: int, page: str) -> None:
     """Remove the stubs of a folder unless somebody else uses them, and close it."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for path in _listed(page)[1:]:
-            _remove(path)
-        os.unlink(page)
-    except OSError:  # in use: whoever is last tidies up, or the next sweep
+        _take_turn(descriptor, _SHORT_PATIENCE)
+        if not _is_used(descriptor):
+            for path in _listed(page)[1:]:
+                _remove(path)
+            os.unlink(page)
+    except OSError:  # whoever is last tidies up, or the next sweep
         pass
     finally:
         os.close(descriptor)
