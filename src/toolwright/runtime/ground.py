@@ -19,6 +19,7 @@ from toolwright.sessions import config_dir
 from toolwright.settings import SOURCES, Settings, SourcedRule, Whereabouts, load
 from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionUpdate
+from toolwright.workspace.sandbox.stubs import register_folder, sweep_before_reading
 
 if TYPE_CHECKING:
     from toolwright.runtime.session_hooks import SessionHooks
@@ -78,8 +79,13 @@ def ground_of(options: ClaudeAgentOptions) -> Ground:
 
 
 def whereabouts(cwd: str, env: Mapping[str, str]) -> Whereabouts:
-    """Only the real environment says where settings lie: a file in the project cannot move them."""
-    return Whereabouts(cwd, config_folders(env.get("CLAUDE_CONFIG_DIR") or "", env.get("HOME") or ""))
+    """Only the real environment says where settings lie: a file in the project cannot move them.
+
+    What a killed session let stand in the folder goes first: some of it has the name of a settings file.
+    """
+    folders = config_folders(env.get("CLAUDE_CONFIG_DIR") or "", env.get("HOME") or "")
+    sweep_before_reading(cwd, register_folder(folders[0]))
+    return Whereabouts(cwd, folders)
 
 
 @lru_cache(maxsize=16)

@@ -69,14 +69,13 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
 
     Raises `OptionsError` if there is no mechanism and the settings do not say that commands may run without.
     """
-    from toolwright.workspace.sandbox.enclosure import register_folder, sweep_stubs
     from toolwright.workspace.sandbox.errors import SandboxUnavailable
     from toolwright.workspace.sandbox.mechanisms import choose
+    from toolwright.workspace.sandbox.stubs import register_folder
 
     if config.network.allow_managed_domains_only:
         raise OptionsError("sandbox.network.allowManagedDomainsOnly is not supported in this version and must not be ignored")
     workspace, state_dir = around.workspace, str(config_dir(around.env))
-    sweep_stubs(state_dir)
     weaker = bool(config.enable_weaker_nested_sandbox)
     try:
         mechanism = await anyio.to_thread.run_sync(
@@ -149,7 +148,21 @@ def rules_of(config: SandboxConfig, around: Surroundings, state_dir: str) -> San
         ),
         permissions=_also_env_files(permission_paths(around.rules(), around.place()), bool(files.hide_env_files)),
         weaker=bool(config.enable_weaker_nested_sandbox),
+        commands_home=_commands_home(workspace),
     )
+
+
+def _commands_home(workspace: Workspace) -> str:
+    """The home of the user that commands run as, if that is another one than ours."""
+    ids = workspace.commands.account_ids
+    if ids is None or ids[0] == os.geteuid():
+        return ""
+    import pwd  # few run commands as somebody else
+
+    try:
+        return pwd.getpwuid(ids[0]).pw_dir
+    except KeyError:
+        return "/nonexistent"
 
 
 def own_programs(config: SandboxConfig, roots: Sequence[str]) -> list[str]:

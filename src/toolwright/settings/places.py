@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator
 from msgspec import Struct
 
 from toolwright.settings.values import Origin
+from toolwright.stand_ins import is_stand_in, stands_in
 from toolwright.types import OptionsError
 
 MANAGED_FOLDERS = ("/etc/toolwright", "/etc/claude-code")
@@ -54,7 +55,8 @@ class Whereabouts(Struct, frozen=True):
 
 
 def present(paths: Iterable[str]) -> list[str]:
-    return [path for path in paths if os.path.lexists(path)]
+    """Those that are there. What only stands in for a name, while a sandboxed command runs, is not."""
+    return [path for path in paths if os.path.lexists(path) and not stands_in(path)]
 
 
 def read_text(path: str) -> str | None:
@@ -62,11 +64,11 @@ def read_text(path: str) -> str | None:
     try:
         descriptor = os.open(path, _LOOK)
     except OSError as error:
-        if error.errno in _ABSENT and not os.path.islink(path):
+        if (error.errno in _ABSENT and not os.path.islink(path)) or stands_in(path):
             return None
         raise unreadable(path, error.strerror or str(error)) from None
     try:
-        return _decoded(path, _content(path, descriptor))
+        return None if is_stand_in(os.fstat(descriptor)) else _decoded(path, _content(path, descriptor))
     except OSError as error:
         raise unreadable(path, error.strerror or str(error)) from None
     finally:

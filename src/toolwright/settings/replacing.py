@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from toolwright.stand_ins import displace, is_stand_in
+
 PATIENCE = 10.0
 """Seconds to wait for another process that is writing settings."""
 
@@ -29,6 +31,8 @@ class LockedFolder:
         try:
             status = os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
         except FileNotFoundError:
+            return None
+        if is_stand_in(status):
             return None
         if status.st_mode & 0o170000 != 0o100000:
             raise OSError(errno.ELOOP, "it is a link, or not a regular file")
@@ -56,6 +60,7 @@ class LockedFolder:
 @contextmanager
 def locked_folder(path: str, *, private: bool = False) -> Iterator[LockedFolder]:
     """Open `path`, made if it is not there, and hold its lock. Raises `OSError`, also if it is a link."""
+    displace(path)
     os.makedirs(path, mode=0o700 if private else 0o755, exist_ok=True)
     descriptor = os.open(path, _FOLDER)
     try:

@@ -6,6 +6,7 @@ bytes mean.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from toolwright.stand_ins import displace, stands_in
 from toolwright.workspace.beneath import DIRECTORY, LINK_ERRORS, PATH_ONLY, open_beneath, release
 from toolwright.workspace.boundary import Boundary, Place
 from toolwright.workspace.errors import FileTooLarge, NotRegularFile, PathNotAllowed
@@ -70,8 +72,13 @@ class Content(Struct, frozen=True):
 
 @contextmanager
 def opened(boundary: Boundary, path: str) -> Iterator[OpenFile]:
-    """The regular file at an absolute path."""
-    descriptor, place = boundary.open(path, _READ)
+    """The regular file at an absolute path. What stands in for a missing one is no file at all."""
+    try:
+        descriptor, place = boundary.open(path, _READ)
+    except OSError as error:
+        if stands_in(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
+        raise
     try:
         yield _regular(descriptor, place.path)
     finally:
@@ -134,7 +141,8 @@ class Parent:
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise _link_or(error) from None
+            if not stands_in(self._above.path):
+                raise _link_or(error) from None
 
     def __enter__(self) -> Parent:
         return self
@@ -153,6 +161,8 @@ class Parent:
         except FileNotFoundError:
             return None
         except OSError as error:
+            if stands_in(self._place.parts[-1], folder=self._folder):
+                return None
             error.filename = self._place.path
             raise _link_or(error) from None
         file = _regular(self.file, self._place.path)
@@ -189,6 +199,7 @@ def _make_folders(place: Place) -> int:
 
 
 def _enter_or_make(folder: int, name: str) -> int:
+    displace(name, folder=folder)
     with suppress(FileExistsError):
         os.mkdir(name, dir_fd=folder)
         os.fsync(folder)  # a file cannot be durable in a folder that is not

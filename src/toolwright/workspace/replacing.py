@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from toolwright.stand_ins import displace, is_stand_in
 from toolwright.workspace.errors import FileChanged
 from toolwright.workspace.leftovers import Draft, TemporaryFolder, unnoted_draft
 from toolwright.workspace.renaming import exchange, rename_new
@@ -102,6 +103,7 @@ class Replacement:
     def _install(self, status: os.stat_result) -> None:
         try:
             if self._before is None:
+                displace(self._name, folder=self._folder)
                 rename_new(self._folder, self._temporary, self._name)
             else:
                 self._trade_places(self._before, status)
@@ -181,6 +183,8 @@ def require_untouched(folder: int, place: Place, before: Content | None) -> None
         if before is None:
             return
         raise _removed(place) from None
+    if before is None and is_stand_in(now):
+        return
     if before is None or _version(now) != _version(before.status):
         raise _changed(place)
 

@@ -124,3 +124,14 @@ def test_other_failures_and_ignored_violations_are_not() -> None:
     assert violation_notice("npm test", denied, mechanism="m", writable=[], ignored={"npm test": ["/usr/lib"]}) is None
     assert violation_notice("make", denied, mechanism="m", writable=[], ignored={"*": ["/usr/lib"]}) is None
     assert violation_notice("make", denied, mechanism="m", writable=[], ignored={"npm": ["/usr/lib"]}) is not None
+
+
+def test_a_model_is_told_that_its_home_is_empty() -> None:
+    def notice(line: str) -> str | None:
+        return violation_notice("cmd", line, mechanism="m", writable=["/home/me/ws"], home="/home/me")
+
+    told = notice("cat: /home/me/.aws/config: No such file or directory")
+    assert told is not None
+    assert "of /home/me it sees nothing but toolchains" in told
+    assert notice("cat: /home/me/ws/x: No such file or directory") is None
+    assert notice("cat: /srv/x: No such file or directory") is None

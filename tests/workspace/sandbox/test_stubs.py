@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from toolwright.stand_ins import stands_in
 from toolwright.workspace.sandbox.errors import SandboxRefused
-from toolwright.workspace.sandbox.stubs import is_stub, standing, sweep
+from toolwright.workspace.sandbox.stubs import standing, sweep
 
 _HOLD = """
 import sys
@@ -38,8 +39,8 @@ def test_stubs_stand_as_long_as_they_are_needed(tmp_path: Path) -> None:
     ws.mkdir()
     with standing(str(ws), names, register=str(tmp_path / "register")):
         with standing(str(ws), names, register=str(tmp_path / "register")):
-            assert all(is_stub(name) for name in names)
-        assert all(is_stub(name) for name in names)
+            assert all(stands_in(name) for name in names)
+        assert all(stands_in(name) for name in names)
     assert list(ws.iterdir()) == []
     assert list((tmp_path / "register").iterdir()) == []
 
@@ -62,7 +63,7 @@ def test_the_last_process_tidies_up(tmp_path: Path) -> None:
     ws.mkdir()
     with standing(str(ws), [str(ws / ".git")], register=str(register)):
         other = hold(ws, register, str(ws / ".git"))
-    assert is_stub(str(ws / ".git"))  # the other one needs it
+    assert stands_in(str(ws / ".git"))  # the other one needs it
     end(other)
     assert list(ws.iterdir()) == []
 
@@ -72,10 +73,10 @@ def test_a_killed_process_leaves_stubs_that_the_next_sweep_removes(tmp_path: Pat
     ws.mkdir()
     process = hold(ws, register, str(ws / ".git"), str(ws / ".envrc"))
     sweep(str(register))
-    assert is_stub(str(ws / ".git"))  # still in use
+    assert stands_in(str(ws / ".git"))  # still in use
     process.send_signal(signal.SIGKILL)
     end(process)
-    assert is_stub(str(ws / ".git"))
+    assert stands_in(str(ws / ".git"))
     sweep(str(register))
     assert list(ws.iterdir()) == []
     assert list(register.iterdir()) == []
@@ -87,7 +88,7 @@ def test_a_register_of_a_folder_that_is_gone_goes_too(tmp_path: Path) -> None:
     process = hold(ws, register, str(ws / ".git"))
     process.kill()
     end(process)
-    (ws / ".git").unlink()
+    (ws / ".git").rmdir()
     ws.rmdir()
     sweep(str(register))
     assert list(register.iterdir()) == []

@@ -1,6 +1,7 @@
 """bubblewrap: a policy as mounts and namespaces. The strongest of the mechanisms, where user namespaces are allowed.
 
-The whole machine is there, read-only; the writable folders lie over it, and over these again what is protected or hidden.
+The whole machine is there, read-only, but homes are empty folders in which what commands need is mounted. The writable folders
+lie over it, and over these again what is protected or hidden.
 Covers are laid from the outside in, so the innermost says what holds. No command line shows the policy to others.
 """
 
@@ -10,15 +11,17 @@ import json
 import os
 import select
 import signal
-from collections.abc import Collection, Iterator, Sequence
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 from msgspec import Struct
 
 from toolwright.workspace.sandbox import seccomp
+from toolwright.workspace.sandbox.cover_watch import watching
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
-from toolwright.workspace.sandbox.policy import SandboxPolicy, is_within, is_within_any
+from toolwright.workspace.sandbox.policy import EmptyHome, ProtectedNames, SandboxPolicy, is_within, is_within_any
 from toolwright.workspace.sandbox.stubs import standing
 
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap", "/run/current-system/sw/bin/bwrap")
@@ -37,6 +40,7 @@ _OWN = ("/proc/", "/dev/")
 _TEMPORARY = ("/tmp", "/var/tmp")
 _NOT_ENTERED = ("--perms", "0000", "--size", "4096", "--tmpfs")
 _NOT_WRITTEN = ("--perms", "0555", "--size", "4096", "--tmpfs")
+_HOME = ("--perms", "0755", "--size", "1048576", "--tmpfs")
 
 
 def find_bubblewrap(forbidden: Sequence[str] = ()) -> str | None:
@@ -74,14 +78,19 @@ class Bubblewrap(Struct, frozen=True):
             if names:
                 stack.enter_context(standing(root, names, register=self.register))
         ended = SandboxEnd(stack)
-        options = options_descriptor(arguments(policy, inside.directory, private=private), stack)
+        covered = covered_names(policy, private)
+        watch = stack.enter_context(watching(covered, _tops(policy), stop=ended.stop, is_protected=ProtectedNames().covers))
+        git_configs = {f"{home.path}/.gitconfig": _descriptor(home.git_config, stack) for home in _with_git_config(policy)}
+        options = options_descriptor(arguments(policy, inside.directory, private=private, files=git_configs), stack)
         filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=True)
         stack.callback(os.close, filter_)
         network = () if policy.network == "open" else ("--unshare-net",)
         argv = (self.program, *network, "--info-fd", str(ended.theirs), "--args", str(options), "--seccomp", str(filter_))
-        keep = (ended.theirs, options, filter_)
+        keep = (ended.theirs, options, filter_, *git_configs.values())
         environment = _environment(inside, policy)
-        return Launch((*argv, "--", *inside.argv), environment, keep, is_keeper=True, is_over=ended.is_over)
+        return Launch(
+            (*argv, "--", *inside.argv), environment, keep, is_keeper=True, is_over=ended.is_over, notices=watch.in_words
+        )
 
 
 class SandboxEnd:
@@ -90,6 +99,7 @@ class SandboxEnd:
     def __init__(self, stack: ExitStack) -> None:
         self._ours, self.theirs = os.pipe()
         self._pid = 0
+        self._reading = threading.Lock()
         stack.callback(os.close, self._ours)
         stack.callback(self._wait)
         stack.callback(os.close, self.theirs)
@@ -98,6 +108,13 @@ class SandboxEnd:
         """Whether it is gone by now."""
         with self._first_process() as process:
             return process is None or _has_ended(process, 0)
+
+    def stop(self) -> bool:
+        """Kill it; says whether that is done, which takes that it has begun."""
+        with self._first_process() as process, suppress(ProcessLookupError):
+            if process is not None:
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+        return self._pid != 0
 
     def _wait(self) -> None:
         with self._first_process() as process, suppress(ProcessLookupError):
@@ -120,11 +137,13 @@ class SandboxEnd:
 
     def _reported(self) -> int:
         """Its number, as bubblewrap told it; 0 if it never got so far."""
-        os.set_blocking(self._ours, False)
-        with suppress(BlockingIOError, ValueError):
-            told = json.loads(os.read(self._ours, 4096) or b"{}").get("child-pid")
-            self._pid = told if isinstance(told, int) and told > 1 else 0
-        return self._pid
+        with self._reading:
+            if not self._pid:
+                os.set_blocking(self._ours, False)
+                with suppress(BlockingIOError, ValueError):
+                    told = json.loads(os.read(self._ours, 4096) or b"{}").get("child-pid")
+                    self._pid = told if isinstance(told, int) and told > 1 else 0
+            return self._pid
 
 
 def _is_first(pid: int) -> bool:
@@ -144,10 +163,17 @@ def _innermost(path: str, folders: Sequence[str]) -> str | None:
     return max((folder for folder in folders if is_within(path, folder)), key=len, default=None)
 
 
-def arguments(policy: SandboxPolicy, directory: str, *, private: PrivateFolder) -> list[str]:
-    """The options for bubblewrap. Its own /dev, a dozen mounts, comes early: every bind looks through all before it."""
+def arguments(
+    policy: SandboxPolicy, directory: str, *, private: PrivateFolder, files: Mapping[str, int] | None = None
+) -> list[str]:
+    """The options for bubblewrap. Its own /dev, a dozen mounts, comes early: every bind looks through all before it.
+
+    `files` are to be made in empty homes, out of what descriptors hold.
+    """
     machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/", "--dev", "/dev"]
-    return [*ALONE, *machine, *processes(policy.weaker), *_covers(policy, private), "--chdir", directory]
+    made = [part for path, file in (files or {}).items() for part in ("--perms", "0444", "--file", str(file), path)]
+    closed = [part for home in policy.homes for part in ("--remount-ro", home.path)]
+    return [*ALONE, *machine, *processes(policy.weaker), *_covers(policy, private), *made, *closed, "--chdir", directory]
 
 
 def processes(weaker: bool) -> list[str]:
@@ -161,6 +187,17 @@ def processes(weaker: bool) -> list[str]:
     return ["--proc", "/proc", *kept, *emptied]
 
 
+def covered_names(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
+    """The names that a command is kept from by something that lies over them, and that it could otherwise reach."""
+    kept = [path for path in (*policy.read_only, *policy.absent) if is_within_any(path, policy.writable)]
+    layers = _layers(policy, private)
+    return [path for path in dict.fromkeys((*kept, *policy.unreadable)) if path in layers and _is_there(path, layers)]
+
+
+def _tops(policy: SandboxPolicy) -> list[str]:
+    return [folder for folder in policy.writable if os.path.isdir(folder)]
+
+
 def _covers(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
     """From the outside in; but an empty folder with nothing in it comes last, since every bind looks through all mounts."""
     layers = _layers(policy, private)
@@ -169,13 +206,20 @@ def _covers(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
     first: list[str] = []
     last: list[str] = []
     for path, cover in sorted(layers.items(), key=lambda layer: layer[0].count("/")):
-        if path not in visible and not _is_there(path, layers):
+        if not _is_laid(path, cover, is_there=_is_there(path, layers)):
             continue
         if cover == _NOT_ENTERED and path in outer and _is_passed(path, visible.difference(policy.read_only)):
             cover = _NOT_WRITTEN  # what is shown in there has to be reached
         where = last if cover[-1] == "--tmpfs" and path not in outer else first
         where += [*cover, path]
     return first + last
+
+
+def _is_laid(path: str, cover: tuple[str, ...], *, is_there: bool) -> bool:
+    """Whether a cover is needed, where a path is to be seen by now or not."""
+    if cover[0] == "--symlink":
+        return not is_there
+    return is_there or cover == _HOME or _shows(path, cover)
 
 
 def _shows(path: str, cover: tuple[str, ...]) -> bool:
@@ -190,6 +234,8 @@ def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[st
     """What lies over each path. Said later counts: hidden wins over read-only, and that over writable."""
     layers: dict[str, tuple[str, ...]] = {}
     empty, unreadable = private.empty, private.unreadable
+    for home in policy.homes:
+        layers |= {home.path: _HOME} | _places(home)
     if not policy.everything_writable:
         layers |= {
             path: ("--bind", private.temporary) for path in _TEMPORARY if os.path.isdir(path) and not os.path.islink(path)
@@ -198,18 +244,27 @@ def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[st
         layers |= {"/run": _NOT_WRITTEN} | {path: ("--bind", path) for path in policy.unix_sockets if os.path.exists(path)}
     layers |= {path: ("--bind", path) for path in (*policy.pinned, *policy.writable)}
     layers |= {path: ("--ro-bind", path) for path in (*policy.shown, *policy.read_only)}
-    layers |= {path: ("--ro-bind", _stand_in(path, empty)) for path in policy.absent if os.path.lexists(path)}
+    layers |= {
+        path: _NOT_WRITTEN if os.path.isdir(path) else ("--ro-bind", empty) for path in policy.absent if os.path.lexists(path)
+    }
     layers |= dict.fromkeys(policy.emptied, ("--ro-bind", empty))
     layers |= {path: _NOT_ENTERED if os.path.isdir(path) else ("--ro-bind", unreadable) for path in policy.hidden}
     return {path: cover for path, cover in layers.items() if not f"{path}/".startswith(_OWN) and path != "/"}
 
 
-def _stand_in(path: str, empty: str) -> str:
-    """What is seen of a name that must not be made: an empty file, which programs read without complaint.
+def _places(home: EmptyHome) -> dict[str, tuple[str, ...]]:
+    """What is put into an empty home. What lies elsewhere is reached through a link, so that rules for where it is hold."""
+    layers: dict[str, tuple[str, ...]] = {}
+    for place in home.places:
+        if place.link or place.at != place.real:
+            layers[place.at] = ("--symlink", place.link or place.real)
+        if not place.link and is_within(place.real, home.path):
+            layers[place.real] = ("--ro-bind", place.real)
+    return layers
 
-    git complains of an empty `.git`, but passes over one that is neither a file nor a folder, on its way to a folder above.
-    """
-    return "/dev/null" if path.endswith("/.git") else empty
+
+def _with_git_config(policy: SandboxPolicy) -> list[EmptyHome]:
+    return [home for home in policy.homes if home.git_config and policy.git_config_for(home.path) is not None]
 
 
 def _is_there(path: str, layers: dict[str, tuple[str, ...]]) -> bool:
@@ -237,9 +292,12 @@ def _environment(inside: Inside, policy: SandboxPolicy) -> dict[str, str]:
 
 
 def options_descriptor(options: Sequence[str], stack: ExitStack) -> int:
+    return _descriptor(os.fsencode("".join(f"{option}\0" for option in options)), stack)
+
+
+def _descriptor(data: bytes, stack: ExitStack) -> int:
     descriptor = os.memfd_create("toolwright-sandbox", os.MFD_CLOEXEC)
     stack.callback(os.close, descriptor)
-    data = os.fsencode("".join(f"{option}\0" for option in options))
     while data:
         data = data[os.write(descriptor, data) :]
     os.lseek(descriptor, 0, os.SEEK_SET)

@@ -5,14 +5,12 @@ It knows the rules and the mechanism, and puts both together when a command star
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
 from toolwright.workspace.limits import in_thread
-from toolwright.workspace.sandbox import stubs
 from toolwright.workspace.sandbox.launch import Inside, Launch, Mechanism, PrivateFolder, WayOut
 from toolwright.workspace.sandbox.policy import SandboxPolicy, SandboxRules
 from toolwright.workspace.sandbox.survey import survey
@@ -71,12 +69,13 @@ class Enclosure:
 
     def notice(self, command: str, output: str) -> str | None:
         """What to tell the model about a command that failed, if it looks as if the sandbox was why."""
-        writable = self._rules().roots
+        rules = self._rules()
         return violation_notice(
             command,
             output,
             mechanism=self.mechanism.name,
-            writable=writable,
+            writable=rules.roots,
+            home="" if rules.everything_writable else rules.commands_home or rules.home,
             may_ask=self.terms.allows_exceptions,
             ignored=self.terms.ignored,
         )
@@ -90,7 +89,7 @@ class Enclosed:
     """The sandbox of one command, from just before it starts until it has ended."""
 
     leaves_nothing = False
-    __slots__ = ("_directory", "_enclosure", "_refused", "_shown", "_stack", "has_keeper", "is_over")
+    __slots__ = ("_directory", "_enclosure", "_of_sandbox", "_refused", "_shown", "_stack", "has_keeper", "is_over")
 
     def __init__(self, enclosure: Enclosure, directory: str, shown: Sequence[str]) -> None:
         self._enclosure = enclosure
@@ -98,6 +97,7 @@ class Enclosed:
         self._shown = shown
         self._stack = ExitStack()
         self._refused = 0
+        self._of_sandbox: Callable[[], Sequence[str]] = tuple
         self.has_keeper = False
         """Whether the process that was started only keeps the sandbox (`Launch.is_keeper`)."""
         self.is_over: Callable[[], bool] = lambda: True
@@ -114,7 +114,7 @@ class Enclosed:
             self._refused = self._enclosure.way_out.refused
         wrapped = self._enclosure.wrap(argv, directory=self._directory, environment=environment, shown=self._shown)
         launch = await in_thread(lambda: self._stack.enter_context(wrapped))
-        self.has_keeper, self.is_over = launch.is_keeper, launch.is_over
+        self.has_keeper, self.is_over, self._of_sandbox = launch.is_keeper, launch.is_over, launch.notices
         return launch
 
     def notices(self, command: str, exit_code: int, output: str) -> list[str]:
@@ -122,19 +122,9 @@ class Enclosed:
         stopped = self._enclosure.notice(command, output) if exit_code != 0 else None
         way_out = self._enclosure.way_out
         refused = None if way_out is None else way_out.refused_in_words(self._refused)
-        return [notice for notice in (refused, stopped) if notice is not None]
+        return [*self._of_sandbox(), *(notice for notice in (refused, stopped) if notice is not None)]
 
     def leave(self) -> None:
         """The command has ended: wait for the last of its processes, and take away what stood on the host for it."""
         self.is_over = lambda: True
         self._stack.close()
-
-
-def register_folder(state_dir: str) -> str:
-    """Where stand-ins on the host are listed, for all sessions that share a state folder."""
-    return os.path.join(os.path.abspath(state_dir), "toolwright-temporary", "sandbox-stubs")
-
-
-def sweep_stubs(state_dir: str) -> None:
-    """Remove the stand-ins that killed processes left."""
-    stubs.sweep(register_folder(state_dir))

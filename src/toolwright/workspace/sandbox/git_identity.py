@@ -30,7 +30,7 @@ _KEYS = frozenset(
 _FILE_KEYS = {"core.excludesfile": (".gitignore_global", ".gitignore"), "core.attributesfile": (".gitattributes",)}
 """Keys that name a file: kept if it is one of those that commands can read in a home (see `home_places`)."""
 _PATIENCE = 5.0
-_MOST_BYTES = 1_000_000
+_MOST_BYTES = 100_000
 
 
 def git_identity(home: str) -> bytes:

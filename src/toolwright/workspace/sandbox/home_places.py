@@ -12,9 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from msgspec import Struct
-
-from toolwright.workspace.sandbox.policy import is_within
+from toolwright.workspace.sandbox.policy import HomePlace, is_within
 
 _PYTHON = """.pyenv .virtualenvs .local/share/virtualenvs .local/lib .local/pipx .local/share/pipx .local/share/uv/python
     .local/share/uv/tools .local/share/pdm/venvs .local/share/hatch/env .local/share/hatch/pythons .rye/shims .rye/py .rye/self
@@ -58,15 +56,6 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc
 _NO_HOMES = ("/", "/home", "/Users", "/mnt", "/media", "/nix", "/opt", "/private", "/run", "/srv", "/tmp", "/var", "/var/tmp")
 
 _Pattern = tuple[str, ...]
-
-
-class HomePlace(Struct, frozen=True):
-    """A readable file or folder of a home: where commands look for it, and where it really is."""
-
-    at: str
-    real: str
-    link: str = ""
-    """What it says if it is a link that has to be there as one; else nothing."""
 
 
 def is_home(home: str) -> bool:

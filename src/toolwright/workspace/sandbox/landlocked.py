@@ -2,7 +2,8 @@
 
 Landlock grants and never denies: a grant on a folder holds for all that is below. So a folder with something hidden or
 protected in it is not granted as a whole but name by name, as far as names are there when the command starts; new names cannot
-be made in such a folder, nor can it be listed if something in it is hidden. There is no private network; see docs/security.md.
+be made in such a folder, nor can it be listed if something in it is hidden. Of a home only what commands need is granted. There
+is no private network; see docs/security.md.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from msgspec import Struct
 from toolwright.workspace import landlock
 from toolwright.workspace.sandbox import seccomp
 from toolwright.workspace.sandbox.errors import SandboxRefused, SandboxUnavailable
-from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
+from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder, git_config_environment
 from toolwright.workspace.sandbox.policy import SandboxPolicy, is_within, is_within_any
 
 LEAST_VERSION = 3
@@ -53,13 +54,15 @@ class Landlocked(Struct, frozen=True):
             )
         interpreter = _interpreter(policy, self.interpreter)
         network_is_open = policy.network == "open"
-        plan = _descriptor(json.dumps(_plan(policy, private, network_is_open)).encode(), stack)
+        git = git_config_environment(policy, inside, private)
+        granted = [*grants(policy, private.temporary), *((path, READ) for path in git.values())]
+        plan = _descriptor(json.dumps(_plan(granted, network_is_open)).encode(), stack)
         filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=network_is_open, owners=False)
         stack.callback(os.close, filter_)
         argv = (interpreter, "-I", "-S", "-c", _program(), str(plan), str(filter_), *inside.argv)
         temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), private.temporary)
         environment = {"XDG_CACHE_HOME": os.path.join(private.temporary, ".cache"), **inside.environment, **temporary}
-        return Launch(argv, environment, (plan, filter_))
+        return Launch(argv, environment | git, (plan, filter_))
 
 
 def _interpreter(policy: SandboxPolicy, chosen: str) -> str:
@@ -76,7 +79,7 @@ def _program() -> str:
         return file.read()
 
 
-def _plan(policy: SandboxPolicy, private: PrivateFolder, network_is_open: bool) -> dict[str, object]:
+def _plan(granted: Sequence[tuple[str, int]], network_is_open: bool) -> dict[str, object]:
     known = version()
     handled = (1 << 15 if known < DEVICES_VERSION else 1 << 16) - 1
     return {
@@ -87,7 +90,7 @@ def _plan(policy: SandboxPolicy, private: PrivateFolder, network_is_open: bool) 
         ],
         "size": 24 if known >= SIGNALS_VERSION else 16 if known >= NETWORK_VERSION else 8,
         "parent": os.getpid(),
-        "grants": [(path, rights & handled) for path, rights in grants(policy, private.temporary)],
+        "grants": [(path, rights & handled) for path, rights in granted],
     }
 
 
@@ -96,10 +99,10 @@ def grants(policy: SandboxPolicy, temporary: str) -> Iterator[tuple[str, int]]:
     if policy.everything_writable:
         raise SandboxRefused("The command was not started: Landlock cannot close the network and leave all files open.")
     everything = (1 << 16) - 1
-    unreadable = (*policy.unreadable, *_NOT_READ)
-    for path in cover("/", unreadable):
+    homes = tuple(home.path for home in policy.homes)
+    for path in cover("/", (*policy.unreadable, *homes, *_NOT_READ)):
         yield path, READ
-    for path in (*policy.shown, *_SEEN_OF_RUN, *policy.unix_sockets):
+    for path in (*policy.readable_of_homes, *policy.shown, *_SEEN_OF_RUN, *policy.unix_sockets):
         yield from ((each, READ) for each in cover(path, policy.unreadable))
     for path in DEVICES:
         yield path, READ | WRITE_FILE

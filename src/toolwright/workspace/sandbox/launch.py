@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import time
@@ -36,6 +37,8 @@ class Launch(Struct, frozen=True):
     """Whether what is started is not the command but a process that keeps its sandbox, with whose end all is over."""
     is_over: Callable[[], bool] = lambda: True
     """Whether all is over by now: else who leaves has to wait for it."""
+    notices: Callable[[], Sequence[str]] = tuple
+    """What is to be told once it has ended: something happened to its sandbox while it ran."""
     start: Starter = at_once
     """Does the work of starting it, where and as it has to be done."""
 
@@ -88,6 +91,18 @@ class PrivateFolder(Struct, frozen=True):
         for path in (self.path, self.temporary, self.unreadable, self.empty) if owner else ():
             os.chown(path, *(owner or ()))
 
+    def file_of(self, name: str, content: bytes) -> str:
+        """The path of a file with this content that commands can be given to read."""
+        path = os.path.join(self.path, f"{name}-{hashlib.sha256(content).hexdigest()[:16]}")
+        if not os.path.exists(path):
+            unfinished = f"{path}.{os.urandom(8).hex()}"
+            descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                os.fchmod(descriptor, 0o444)
+            os.rename(unfinished, path)
+        return path
+
     def remove(self) -> None:
         import shutil  # hardly ever needed
 
@@ -105,6 +120,12 @@ def sweep_foreign(place: str, user: int) -> None:
             is_theirs = stat.S_ISDIR(status.st_mode) and status.st_uid in (user, os.geteuid())
             if is_theirs and owner.is_gone(time.time() - status.st_mtime):
                 PrivateFolder(path).remove()
+
+
+def git_config_environment(policy: SandboxPolicy, inside: Inside, private: PrivateFolder) -> dict[str, str]:
+    """For mechanisms that leave a home where it is: git gives up on a configuration that it sees and cannot read."""
+    content = policy.git_config_for(inside.environment.get("HOME", ""))
+    return {} if content is None else {"GIT_CONFIG_GLOBAL": private.file_of("gitconfig", content)}
 
 
 class WayOut(Protocol):

@@ -23,6 +23,17 @@ def no_path(path: str) -> bool:
     return False
 
 
+_STOOD_FOR = tuple(
+    """.git .hg .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex
+    .gitmodules .envrc .npmrc .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml .devcontainer.json .ripgreprc .tool-versions
+    pyrightconfig.json .mcp.json .claude.json .yarnrc .yarnrc.yml .pnp.js .pnp.cjs .pnp.loader.mjs .bazelrc .bazelversion
+    lefthook.yml lefthook.yaml lefthook.toml lefthook.json
+    CLAUDE.md CLAUDE.local.md AGENTS.md GEMINI.md .cursorrules .windsurfrules .clinerules""".split()  # noqa: SIM905
+)
+
+_STOOD_FOR_IN_SMALL_LETTERS = frozenset(name.casefold() for name in _STOOD_FOR)
+
+
 class ProtectedNames(Struct, frozen=True):
     """Names that commands must neither change nor make, and some that they must not change."""
 
@@ -31,22 +42,41 @@ class ProtectedNames(Struct, frozen=True):
     open_folders: tuple[str, ...] = protected_names.OPEN_FOLDERS
     files: frozenset[str] = protected_names.FILES
     beginnings: tuple[str, ...] = protected_names.FILES_BEGINNING
-    known_beginnings: tuple[str, ...] = tuple(protected_names.KNOWN_BEGINNING)
     once_there: frozenset[str] = protected_names.ONCE_THERE
     """Names that commands may make, but not change."""
+    memory_files: frozenset[str] = protected_names.MEMORY_FILES
+    stood_for: tuple[str, ...] = _STOOD_FOR
+    """What is kept from being made in the top folder of a project: each costs a mount, so this is the innermost circle."""
     of_home: frozenset[str] = protected_names.HOME_FILES
     """Files that no program looks for in the top folder of a project: only a home is kept free of them."""
 
     def covers(self, name: str) -> bool:
         """Whether a file or folder of this name is protected, in whatever case it is written."""
         plain = name.casefold()
-        known = plain in self.folders or plain in self.files or plain in self.once_there
-        return known or plain.startswith(self.beginnings)
+        known = (self.folders, self.files, self.once_there, self.memory_files, _STOOD_FOR_IN_SMALL_LETTERS)
+        return any(plain in names for names in known) or plain.startswith(self.beginnings)
 
     def of_top(self, *, is_home: bool) -> tuple[str, ...]:
         """The names that must not come to be in a top folder."""
-        files = (name for name in (*self.files, *self.known_beginnings) if is_home or name not in self.of_home)
-        return (*sorted(self.folders), *sorted(files), *(self.nested_folders if is_home else ()))
+        return (*self.stood_for, *sorted(self.of_home), *self.nested_folders) if is_home else self.stood_for
+
+
+class HomePlace(Struct, frozen=True):
+    """A readable file or folder of a home: where commands look for it, and where it really is."""
+
+    at: str
+    real: str
+    link: str = ""
+    """What it says if it is a link that has to be there as one; else nothing."""
+
+
+class EmptyHome(Struct, frozen=True):
+    """A home as commands find it: nothing is there but what they need to work."""
+
+    path: str
+    places: tuple[HomePlace, ...] = ()
+    git_config: bytes = b""
+    """What they find as its `.gitconfig`."""
 
 
 class SandboxRules(Struct, frozen=True):
@@ -55,6 +85,9 @@ class SandboxRules(Struct, frozen=True):
     roots: tuple[str, ...]
     """Folders that commands may write to."""
     home: str
+    """The person's home: commands see nothing of it but what `home_places` lists, unless a writable folder holds all of it."""
+    commands_home: str = ""
+    """The home of the user that commands run as, if that is another one: then it is theirs that they see something of."""
     opened: tuple[str, ...] = ()
     """Further files and folders that commands may write to, protected or not: somebody said so."""
     frozen: tuple[str, ...] = ()
@@ -99,6 +132,7 @@ class SandboxPolicy(Struct, frozen=True):
     emptied: tuple[str, ...]
     """Files of secrets that programs look for as a matter of course: they read as empty."""
     shown: tuple[str, ...]
+    """Files and folders that can be read although they lie in a hidden folder or in a home."""
     pinned: tuple[str, ...]
     """Folders on the way to something hidden or frozen: moving one would move what is in it out of its rule."""
     network: Network
@@ -106,6 +140,7 @@ class SandboxPolicy(Struct, frozen=True):
     all_unix_sockets: bool
     weaker: bool
     everything_writable: bool
+    homes: tuple[EmptyHome, ...] = ()
 
     @property
     def read_only(self) -> tuple[str, ...]:
@@ -118,6 +153,19 @@ class SandboxPolicy(Struct, frozen=True):
     @property
     def allows_unix(self) -> bool:
         return self.all_unix_sockets or bool(self.unix_sockets)
+
+    @property
+    def readable_of_homes(self) -> tuple[str, ...]:
+        """The real paths of what can be read in the homes."""
+        return tuple(place.real for home in self.homes for place in home.places if not place.link)
+
+    def git_config_for(self, home: str) -> bytes | None:
+        """What git is to find as the `.gitconfig` of a home; None if it finds the real one."""
+        path = os.path.realpath(home) if home else ""
+        found = next((each for each in self.homes if each.path == path), None)
+        if found is None or is_within_any(f"{path}/.gitconfig", (*self.shown, *self.writable)):
+            return None
+        return found.git_config
 
 
 class FilesystemWishes(Struct, frozen=True):
@@ -161,6 +209,7 @@ def sandbox_rules(
     network: NetworkWishes,
     permissions: PermissionPaths = PermissionPaths(),  # noqa: B008 — frozen
     weaker: bool = False,
+    commands_home: str = "",
 ) -> SandboxRules:
     """The rules that follow from settings and permissions. Paths are read as in settings: `/abs`, `~/of-home`, `./of-cwd`."""
 
@@ -170,6 +219,7 @@ def sandbox_rules(
     return SandboxRules(
         roots=paths((cwd, *add_dirs)),
         home=home,
+        commands_home=commands_home,
         opened=paths((*filesystem.allow_write, *permissions.opened)),
         frozen=paths(filesystem.deny_write),
         secrets=tuple(secrets),

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from msgspec import Struct
 
 from toolwright.workspace.sandbox.errors import SandboxRefused
-from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
-from toolwright.workspace.sandbox.policy import SandboxPolicy
+from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder, git_config_environment
+from toolwright.workspace.sandbox.policy import SandboxPolicy, is_within_any
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _BASE = """\
@@ -40,25 +40,40 @@ class Seatbelt(Struct, frozen=True):
     name: str = "Seatbelt"
 
     def launch(self, policy: SandboxPolicy, inside: Inside, *, private: PrivateFolder, stack: ExitStack) -> Launch:
-        text = profile(policy, private.temporary, proxy_ports=self.proxy_ports)
+        git = git_config_environment(policy, inside, private)
+        text = profile(policy, private.temporary, proxy_ports=self.proxy_ports, readable=tuple(git.values()))
         temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), private.temporary)
-        return Launch((PROGRAM, "-p", text, "--", *inside.argv), {**inside.environment, **temporary}, ())
+        return Launch((PROGRAM, "-p", text, "--", *inside.argv), {**inside.environment, **temporary, **git}, ())
 
 
-def profile(policy: SandboxPolicy, temporary: str, *, proxy_ports: tuple[int, ...] = ()) -> str:
-    """The profile. Raises `SandboxRefused` if the policy leaves nothing to hold."""
+def profile(policy: SandboxPolicy, temporary: str, *, proxy_ports: tuple[int, ...] = (), readable: tuple[str, ...] = ()) -> str:
+    """The profile; `readable` are files of ours. Raises `SandboxRefused` if the policy leaves nothing to hold."""
     if "/" in policy.writable or (policy.network == "proxied" and not proxy_ports):
         raise SandboxRefused("The command was not started: the sandbox would hold nothing, or allowed domains have no proxy.")
     writable = ("/",) if policy.everything_writable else (*policy.writable, os.path.realpath(temporary))
+    homes = tuple(home.path for home in policy.homes)
+    of_homes = tuple(path for path in (*policy.readable_of_homes, *writable) if is_within_any(path, homes))
     rules = [
+        _rule("deny", "file-read*", homes),
+        _rule("allow", "file-read-metadata", _ways(homes, of_homes), kind="literal"),
+        _rule("allow", "file-read*", of_homes),
         _rule("allow", "file-write*", writable),
         _rule("deny", "file-write*", (*policy.read_only, *policy.absent)),
         _rule("deny", "file-write-unlink", policy.pinned, kind="literal"),
         _rule("deny", "file-read* file-write*", policy.unreadable),
-        _rule("allow", "file-read*", policy.shown),
+        _rule("allow", "file-read*", (*policy.shown, *readable)),
         *_network(policy, proxy_ports),
     ]
     return _BASE + "".join(f"{rule}\n" for rule in rules if rule)
+
+
+def _ways(homes: tuple[str, ...], shown: tuple[str, ...]) -> tuple[str, ...]:
+    """The homes themselves, and the folders in them on the way to something that is shown: they can be passed, not listed."""
+    ways = dict.fromkeys(homes)
+    for path in shown:
+        while is_within_any(path := os.path.dirname(path), homes):
+            ways[path] = None
+    return tuple(ways)
 
 
 def _network(policy: SandboxPolicy, proxy_ports: tuple[int, ...]) -> list[str]:

@@ -22,7 +22,7 @@ _OF_HOME = """.ssh .gnupg .aws .azure .kube .config/gcloud .config/gh .config/hu
 _OF_MACHINE = """
     /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private /etc/krb5.keytab
     /etc/security/opasswd /etc/docker/key.json /var/lib/docker /var/lib/kubelet /var/lib/rancher /etc/kubernetes
-    /etc/rancher /run/secrets /var/run/secrets /run/credentials /var/backups /var/spool/cron /var/mail
+    /etc/rancher /run/secrets /var/run/secrets /run/credentials /run/user /var/backups /var/spool/cron /var/mail
     /etc/NetworkManager/system-connections /etc/wireguard /etc/openvpn /etc/ppp /etc/letsencrypt /etc/polkit-1/private"""
 _NAMED_BY_VARIABLES = (
     "AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE KUBECONFIG GOOGLE_APPLICATION_CREDENTIALS CLOUDSDK_CONFIG AZURE_CONFIG_DIR "

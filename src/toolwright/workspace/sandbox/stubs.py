@@ -1,31 +1,34 @@
 """Stand-ins on the host for protected names that are not there, so that a sandbox has something to put its cover on.
 
 A cover needs a name to lie on. So while commands run, the name of a socket stands there, which git and most programs pass over
-(nobody adds it to a repository by mistake), and it goes when the last command in that folder has ended: an advisory lock on
-the folder itself tells other processes that it is in use. A stub is known by a time that no real file has, and goes only if it
-is still exactly that. What a killed process left is in a register, to be swept.
+(nobody adds it to a repository by mistake); for `.git` it is an empty folder, which `git init` takes as it is. It goes when the
+last command in that folder has ended: a lock on the folder, which any number can share, tells other processes that it is in
+use. A stub is known by a time that no real file has (`stand_ins.py`), and goes only if it is still exactly that. What a killed
+process left is swept before the next session reads anything: it is in a register, or, where that is another's, found by name.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import stat
+import struct
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
-from toolwright.workspace.leftovers import make_private_folder
+from toolwright.stand_ins import TIME, stands_in
+from toolwright.workspace.leftovers import FOLDER_NAME, make_private_folder
 from toolwright.workspace.sandbox.errors import SandboxRefused
 
-_TIME = 86_399_999_999_937
-"""When a stub was last changed, in nanoseconds: on the second of January 1970."""
-_LOCK_PATIENCE = 5.0
+_SIGNS = (".toolwright", ".mcp.json", ".claude", ".git", "CLAUDE.md", ".envrc")
+"""Of the names that a killed process left, one of these is hardly ever missing."""
+_LOCK_PATIENCE, _SHORT_PATIENCE = 5.0, 0.5
+_LOCK = struct.Struct("hhqqixxxx")
 _TICK = 0.005
 _NOT_OURS_TO_MAKE = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -39,27 +42,20 @@ _uses: dict[str, _Use] = {}
 _guard = threading.Lock()
 
 
-def is_stub(path: str) -> bool:
-    """Whether there is nothing at `path` but a stand-in, untouched."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    is_empty = stat.S_ISSOCK(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_size == 0)
-    return is_empty and status.st_mtime_ns == _TIME
+def register_folder(state_dir: str) -> str:
+    """Where stand-ins on the host are listed, for all sessions that share a state folder."""
+    return os.path.join(os.path.abspath(state_dir), FOLDER_NAME, "sandbox-stubs")
 
 
 @contextmanager
 def standing(root: str, names: Sequence[str], *, register: str) -> Iterator[None]:
     """Let stubs stand at `names`, all below `root`, as long as this lasts. `register` is a folder of ours."""
     with _guard:
-        use = _uses.get(root) or _Use(_locked(root), 0)
-        try:
+        use = _uses.get(root)
+        if use is None:
+            use = _Use(_begun(root, names, register=register), 0)
+        else:
             _set_up(root, names, register=register)
-        except BaseException:
-            if not use.commands:
-                os.close(use.descriptor)
-            raise
         use.commands += 1
         _uses[root] = use
     try:
@@ -92,28 +88,81 @@ def sweep(register: str) -> None:
             _tidy(descriptor, page)
 
 
-def _locked(root: str) -> int:
-    """The folder, open, with a lock that others can share but that keeps them from tidying up."""
+def sweep_folder(root: str, names: Iterable[str]) -> None:
+    """The same for one folder, whoever made them: nobody's register may tell of them."""
+    left = [path for path in (f"{root}/{name}" for name in names) if stands_in(path)]
+    if not left:
+        return
+    with suppress(OSError), _guard:
+        if root in _uses:
+            return
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _take_turn(descriptor, _SHORT_PATIENCE)
+            for path in left if not _is_used(descriptor) else ():
+                _remove(path)
+        finally:
+            os.close(descriptor)
+
+
+def sweep_before_reading(root: str, register: str) -> None:
+    """Take away what killed processes left, before anything in the folder `root` is read. Where there is none: a few looks."""
+    if os.path.isdir(register):
+        sweep(register)
+    if any(stands_in(f"{root}/{name}") for name in _SIGNS):
+        from toolwright.workspace.sandbox.policy import ProtectedNames  # hardly ever needed
+
+        sweep_folder(os.path.realpath(root), ProtectedNames().of_top(is_home=True))
+
+
+def _begun(root: str, names: Sequence[str], *, register: str) -> int:
+    """The folder, open and marked as in use, with its stubs."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    deadline = time.monotonic() + _LOCK_PATIENCE
+    try:
+        try:
+            _take_turn(descriptor, _LOCK_PATIENCE)
+        except OSError as error:
+            raise SandboxRefused(
+                f"The command was not started: another process holds {root} locked ({error.strerror}), so protected "
+                "names in it cannot be kept from being made."
+            ) from error
+        _mark(descriptor, fcntl.F_RDLCK)
+        _set_up(root, names, register=register)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _take_turn(descriptor: int, patience: float) -> None:
+    """Be the only one who makes or removes stubs in a folder, or writes settings there: for moments only. Raises `OSError`."""
+    deadline = time.monotonic() + patience
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return descriptor
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if time.monotonic() > deadline or error.errno not in (errno.EWOULDBLOCK, errno.EINTR):
-                os.close(descriptor)
-                raise SandboxRefused(
-                    f"The command was not started: another process holds {root} locked ({error.strerror}), so protected "
-                    "names in it cannot be kept from being made."
-                ) from error
+                raise
         time.sleep(_TICK)
+
+
+def _mark(descriptor: int, kind: int) -> None:
+    """Mark a folder as in use as long as this descriptor is open (F_RDLCK), or no longer (F_UNLCK)."""
+    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _LOCK.pack(kind, 0, 0, 0, 0))
+
+
+def _is_used(descriptor: int) -> bool:
+    """Whether others use the stubs of a folder."""
+    asked = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _LOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0))
+    return bool(_LOCK.unpack(asked)[0] != fcntl.F_UNLCK)
 
 
 def _set_up(root: str, names: Sequence[str], *, register: str) -> None:
     missing = [path for path in names if not os.path.lexists(path)]
-    if missing:
-        _enlist(_page(register, root), root, missing)
+    stubs = [path for path in names if path not in missing and stands_in(path)]  # whoever ends last takes them away
+    if missing or stubs:
+        _enlist(_page(register, root), root, (*missing, *stubs))
     first: str | None = None
     ours: set[str] = set()
     for path in missing:
@@ -132,8 +181,12 @@ def _set_up(root: str, names: Sequence[str], *, register: str) -> None:
             )
 
 
-def _make(path: str, *, like: str | None) -> str:
+def _make(path: str, *, like: str | None) -> str | None:
     """Make a stub: as a further name of another one if possible, since that costs a fortieth of a new file."""
+    if path.endswith("/.git"):
+        os.mkdir(path)
+        os.utime(path, ns=(TIME, TIME))
+        return like
     if like is not None:
         with suppress(OSError):
             os.link(like, path, follow_symlinks=False)
@@ -145,30 +198,33 @@ def _make(path: str, *, like: str | None) -> str:
             raise
         # some file systems have no sockets
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY | os.O_CLOEXEC, 0o444))
-    os.utime(path, ns=(_TIME, _TIME), follow_symlinks=False)
+    os.utime(path, ns=(TIME, TIME), follow_symlinks=False)
     return path
 
 
 def _tidy(descriptor: int, page: str) -> None:
     """Remove the stubs of a folder unless somebody else uses them, and close it."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for path in _listed(page)[1:]:
-            _remove(path)
-        os.unlink(page)
-    except OSError:  # in use: whoever is last tidies up, or the next sweep
+        _take_turn(descriptor, _SHORT_PATIENCE)
+        if not _is_used(descriptor):
+            for path in _listed(page)[1:]:
+                _remove(path)
+            os.unlink(page)
+    except OSError:  # whoever is last tidies up, or the next sweep
         pass
     finally:
         os.close(descriptor)
 
 
 def _remove(path: str) -> None:
-    if is_stub(path):
-        with suppress(OSError):
-            os.unlink(path)
+    if stands_in(path):
+        with suppress(OSError):  # a folder that is not empty any more stays
+            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
 
 
 def _page(register: str, root: str) -> str:
+    import hashlib  # loads a library: not for sessions that only look whether something was left
+
     return os.path.join(register, hashlib.sha256(os.fsencode(root)).hexdigest()[:32])
 
 

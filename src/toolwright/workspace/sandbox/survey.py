@@ -15,10 +15,12 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
+from toolwright.stand_ins import stands_in
 from toolwright.workspace.beneath import PATH_ONLY
 from toolwright.workspace.sandbox.errors import SandboxRefused
-from toolwright.workspace.sandbox.policy import SandboxPolicy, SandboxRules, is_within, is_within_any
-from toolwright.workspace.sandbox.stubs import is_stub
+from toolwright.workspace.sandbox.git_identity import git_identity
+from toolwright.workspace.sandbox.home_places import is_home, places_of_home
+from toolwright.workspace.sandbox.policy import EmptyHome, SandboxPolicy, SandboxRules, is_within, is_within_any
 
 MOST_ENTRIES = 250_000
 """Names in the writable folders that are held against deny rules before each command."""
@@ -64,7 +66,9 @@ def survey(rules: SandboxRules, *, most_entries: int = MOST_ENTRIES) -> SandboxP
         if os.path.isdir(root):
             _walk(root, rules, opened=opened, found=found)
     hidden = _deny_paths(rules, found)
-    secrets = _secrets(rules, writable)
+    homes = tuple(_empty_homes(rules, writable))
+    shown = _real(path for path in rules.shown if os.path.lexists(path) and not is_within_any(os.path.realpath(path), hidden))
+    secrets = _secrets(rules, writable, homes=homes, shown=shown)
     frozen = _real(path for path in rules.frozen if os.path.lexists(path))
     absent = [] if rules.everything_writable else [path for root in roots for path in _absent(root, rules, opened)]
     policy = SandboxPolicy(
@@ -74,15 +78,14 @@ def survey(rules: SandboxRules, *, most_entries: int = MOST_ENTRIES) -> SandboxP
         absent=_unique((*absent, *_absent_frozen(rules, writable))),
         hidden=_unique((*hidden, *(path for path in secrets if os.path.isdir(path)))),
         emptied=tuple(path for path in secrets if not os.path.isdir(path) and path not in hidden),
-        shown=_real(
-            path for path in rules.shown if os.path.lexists(path) and not is_within_any(os.path.realpath(path), hidden)
-        ),
+        shown=shown,
         pinned=_pinned((*hidden, *found.frozen, *frozen), writable),
         network=rules.network,
         unix_sockets=rules.unix_sockets,
         all_unix_sockets=rules.all_unix_sockets,
         weaker=rules.weaker,
         everything_writable=rules.everything_writable,
+        homes=homes,
     )
     _refuse_too_many(policy)
     return policy
@@ -128,7 +131,7 @@ def _is_kept(entry: os.DirEntry[str], rules: SandboxRules, *, opened: tuple[str,
         found.frozen += _kept_paths(entry)
         return True
     is_protected = rules.names.covers(entry.name) or path.endswith(tuple(f"/{name}" for name in rules.names.nested_folders))
-    if not is_protected or is_within_any(path, opened) or is_stub(path):
+    if not is_protected or is_within_any(path, opened) or stands_in(path):
         return False
     found.protected += _kept_paths(entry)
     inner = (
@@ -200,7 +203,7 @@ def _absent(root: str, rules: SandboxRules, opened: tuple[str, ...]) -> Iterator
             mode = 0
         if stat.S_ISLNK(mode):
             _refuse_link(path)
-        if not mode or is_stub(path):
+        if not mode or stands_in(path):
             yield _first_missing(path) if "/" in name else path
 
 
@@ -231,9 +234,28 @@ def _deny_paths(rules: SandboxRules, found: _Findings) -> tuple[str, ...]:
     return _unique((*_real(path for path in rules.hidden if os.path.exists(path)), *found.hidden))
 
 
-def _secrets(rules: SandboxRules, writable: tuple[str, ...]) -> tuple[str, ...]:
-    """The default secrets that are there, without those that the person works in."""
-    real = _unique(path for each in rules.secrets if (path := _where(each)) is not None)
+def _empty_homes(rules: SandboxRules, writable: tuple[str, ...]) -> Iterator[EmptyHome]:
+    """The homes that commands see nothing of but what they need. One that the person works in as a whole is not among them."""
+    if rules.everything_writable:
+        return
+    seen = os.path.realpath(rules.commands_home or rules.home)
+    for home in _unique((seen, os.path.realpath(rules.home))):
+        if is_home(home) and not is_within_any(home, writable):
+            yield EmptyHome(home, places_of_home(home), git_identity(home)) if home == seen else EmptyHome(home)
+
+
+def _secrets(
+    rules: SandboxRules, writable: tuple[str, ...], *, homes: tuple[EmptyHome, ...], shown: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The default secrets that are there and could be seen, without those that the person works in."""
+    folders = tuple(home.path for home in homes)
+    visible = (*writable, *shown, *(place.real for home in homes for place in home.places))
+
+    def is_absent(path: str) -> bool:
+        return is_within_any(path, folders) and not is_within_any(path, visible)
+
+    candidates = (each for each in rules.secrets if not is_absent(each))
+    real = _unique(path for each in candidates if (path := _where(each)) is not None and not is_absent(path))
     return tuple(path for path in real if path not in writable and path not in rules.shown and path != "/")
 
 

@@ -23,6 +23,7 @@ _NETWORK_SIGNS = (
     "EAI_AGAIN",
     "ENOTFOUND",
 )
+_MISSING = "No such file or directory"
 _MOST_TEXT = 200_000
 
 
@@ -32,12 +33,13 @@ def violation_notice(
     *,
     mechanism: str,
     writable: Sequence[str],
+    home: str = "",
     may_ask: bool = False,
     ignored: Mapping[str, Sequence[str]] | None = None,
 ) -> str | None:
     """What to add to the result of a command that failed in the sandbox; None if nothing in its output speaks of it.
 
-    `may_ask` is whether a call can ask to run outside.
+    `home` is the folder that commands see nothing of but toolchains; `may_ask` is whether a call can ask to run outside.
     """
     lines = [line for line in output[-_MOST_TEXT:].splitlines() if not _is_ignored(command, line, ignored or {})]
     advice = []
@@ -47,6 +49,8 @@ def violation_notice(
             f"it may write only to {places} and its temporary folder ($TMPDIR), there not to protected names (.git, so no "
             "commits; .vscode, .claude, .npmrc …), and it cannot read secrets or denied paths"
         )
+    if home and any(_MISSING in line and _is_in_home(line, home, writable) for line in lines):
+        advice.append(f"of {home} it sees nothing but toolchains and caches, so what is missing there may well exist")
     if any(sign in line for line in lines for sign in _NETWORK_SIGNS):
         advice.append("it reaches no host that is not allowed (sandbox.network.allowedDomains)")
     if not advice:
@@ -58,6 +62,10 @@ def violation_notice(
         f"This command ran in a sandbox ({mechanism}): {'; '.join(advice)}. If that is why it failed, do it another way, or "
         f"ask the user to allow it in the settings{asking}. Do not try to get around the sandbox."
     )
+
+
+def _is_in_home(line: str, home: str, writable: Sequence[str]) -> bool:
+    return f"{home}/" in line and not any(f"{folder}/" in line for folder in writable)
 
 
 def _is_ignored(command: str, line: str, ignored: Mapping[str, Sequence[str]]) -> bool:
