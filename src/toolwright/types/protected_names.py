@@ -275,6 +275,3 @@ HOME_FILES = frozenset(_names(FILE_ENTRIES, "in a home"))
 ONCE_THERE = _in_small_letters(FOLDER_ENTRIES, FILE_ENTRIES, held="once there")
 """In small letters: files and folders that stay as they are."""
 FILES_BEGINNING = tuple(_names(BEGINNING_ENTRIES, "everywhere", "once there"))
-KNOWN_BEGINNING = """.yarnrc .yarnrc.yml .pnp.js .pnp.cjs .pnp.loader.mjs .bazelrc .bazelversion .bazelignore .bazelproject
-    lefthook.yml lefthook.yaml lefthook.toml lefthook.json""".split()  # noqa: SIM905
-"""The names with such a beginning that programs look for: a name can only be kept from being made if it is known."""

@@ -87,7 +87,7 @@ def test_names_of_lesser_weight_stay_as_they_are_but_may_be_made(tmp_path: Path)
 
 
 def test_each_name_that_must_not_be_made_takes_a_mount_so_there_are_few() -> None:
-    assert len(ProtectedNames().of_top(is_home=False)) <= 40
+    assert len(ProtectedNames().of_top(is_home=False)) <= 48
 
 
 def test_a_home_is_kept_free_of_start_up_files_too(tmp_path: Path) -> None:
