@@ -61,7 +61,7 @@ class ShellLines:
         if kind < 0.07:
             return self._pieces()
         self._deepest = self.random.choice(DEEPEST)
-        text = self._expanded("«line»", 0)
+        text = self._expanded("«corner»" if self.random.random() < 0.3 else "«line»", 0)
         return text if kind < 0.65 else self._with_mistakes(text)
 
     def _expanded(self, template: str, depth: int) -> str:

@@ -93,6 +93,8 @@ def test_a_target_that_is_not_known_is_not_taken_for_nothing(target: str) -> Non
         ("echo `ls # a`", BACKQUOTES),
         ("echo `cat <<E\na\nE\n`", BACKQUOTES),
         ('echo "`ls "a"`"', BACKQUOTES),
+        ("echo ${x:-<(ls)}", "'<(ls)' is read in more than one way"),
+        ("echo ${x/a/>(ls)}", "'>(ls)' is read in more than one way"),
         ("echo a >&'x'", "bash expands what follows >& twice"),
         ('echo a >&"$x"', "bash expands what follows >& twice"),
         ("echo a <&\\1", "bash expands what follows <& twice"),

@@ -14,7 +14,7 @@ from support_permissions import bash, judge
 from toolwright.permissions import read_command
 
 KNOWN = [
-    *r"""a /b = : , . - 'd' "f" "h\"i" "j\\k" "l\$m" "n\`o" "\q" \r \' \" \\ \~ \* '\n' $'' $'\x41' $'\101' $'\u00e9' $'\''
+    *r"""a /b = : , . - 'd' "f" "h\"i" "j\\k" "l\$m" "n\`o" "\q" \r \' \" \\ \~ \* '\n' $'' $'\x41' $'\101' $'\u0041' $'\''
     $'\a\b\e\E\f\n\r\t\v\\\"\?' $'\z\XX' '' "" {g,h} {i,j}k {l} {} {m,} {,n} a{n,o}p{q,r} [ ] "{w,x}" '{y,z}' {"t"} "é" "~"
     'a'"b"\c ""~ a=""~""".split(),  # noqa: SIM905 — a word list
     *('"k\\\\\nl"', '"m\\\nn"', "'o\\\np'", "$'q\\\nr'", "s\\\nt", '"\\\\\\\nu"', "v\\\\\\\nw"),

@@ -21,6 +21,7 @@ OPENS_NOTHING = frozenset(("<&", "<<", "<<-", "<<<"))
 HERE_DOCUMENTS = frozenset(("<<", "<<-"))
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./,:+@%-]+")
+_COMMANDS = (re.compile(r"`|\$[({\[]|[<>]\("), re.compile(r"`|\$[({\[]"))
 _UNCLEAR_IN_BACKQUOTES = (re.compile(r"[\\`#]|<<"), re.compile(r"[\\`#'\"]|<<"))
 """Outside of double quotes, and inside."""
 
@@ -54,8 +55,11 @@ class Expansions(ABC):
     def _expansions(self, node: Tree, moves: Moves, *, quoted: bool = False) -> None:
         for part in node.get("Parts") or ():
             match part["Type"]:
-                case "Lit" | "SglQuoted":
+                case "SglQuoted":
                     continue
+                case "Lit":
+                    if _is_unread(part["Value"], quoted=quoted):
+                        self.opaque.append(f"{part['Value']!r} is read in more than one way")
                 case "DblQuoted":
                     self._expansions(part, moves, quoted=True)
                 case "CmdSubst" | "ProcSubst":
@@ -137,9 +141,9 @@ class Expansions(ABC):
         return tuple(found)
 
     def _document(self, node: Tree, moves: Moves) -> None:
-        document = node.get("Hdoc") or {}
-        self._expansions(document, moves, quoted=True)
-        delimiter = node["Word"]
+        document, delimiter = node.get("Hdoc") or {}, node["Word"]
+        if _is_plain(delimiter):  # a document behind quotes is text
+            self._expansions(document, moves, quoted=True)
         if not _is_plain_delimiter(delimiter) or _may_end_early(
             self.source({"Pos": delimiter["End"], "End": document["End"]}) if document else "", word_of(delimiter).text
         ):
@@ -150,6 +154,11 @@ class Expansions(ABC):
             self.opaque.append(f"bash reads what follows {node['Op']}- as a word of its own")
         elif not _is_plain(node["Word"]):
             self.opaque.append(f"bash expands what follows {node['Op']} twice")
+
+
+def _is_unread(text: str, *, quoted: bool) -> bool:
+    """Whether a piece that was taken for letters holds what another reader takes for a command: `${x:-<(rm a)}`."""
+    return _COMMANDS[quoted].search(re.sub(r"\\.", "", text, flags=re.DOTALL)) is not None
 
 
 def _holds_quotes(node: Any) -> bool:

@@ -154,5 +154,5 @@ def _ansi_character(match: re.Match[str]) -> str:
     if single is not None:
         return _ESCAPES.get(single, f"\\{single}")
     code = int(octal, 8) if octal else int(byte or unicode or long_unicode, 16)
-    # Bytes above 0x7f are pieces of characters; half of a surrogate pair, and what lies beyond, is nothing people write.
-    return chr(code) if code < (0x80 if octal or byte else 0xD800) else UNKNOWN
+    # Bytes above 0x7f are pieces of characters, and which bytes a character is hangs on the locale.
+    return chr(code) if code < 0x80 else UNKNOWN
