@@ -22,7 +22,8 @@ def findings(**more: Any) -> dict[str, Any]:
     ]
     base = {"ok": True, "mechanism": "Landlock", "user": 1000, "mechanisms": mechanisms, "programs": [program], "seconds": 1.5}
     limit = {"key": "processes", "mechanism": "none: RLIMIT_NPROC does not bind root", "holds": False, "missing": "a cgroup"}
-    return {**base, "probes": probes, "limits": [limit], "undumpable": True, **more}
+    cage = {"mechanism": "Landlock", "probes": [{"title": "write a file", "held": True}]}
+    return {**base, "probes": probes, "limits": [limit], "cage": cage, "undumpable": True, **more}
 
 
 def test_what_is_missing_is_named_with_the_package_that_brings_it() -> None:
@@ -46,6 +47,13 @@ def test_a_hole_is_not_to_be_overlooked() -> None:
     assert "Not held: c. Do not rely on this sandbox." in text
 
 
+def test_what_holds_the_cage_is_said() -> None:
+    assert "Landlock    holds it\n    stops  to write a file" in report(findings())
+    hole = {"mechanism": "bubblewrap", "probes": [{"title": "write a file", "held": False}]}
+    assert "does NOT hold\n    HOLE   to write a file" in report(findings(cage=hole))
+    assert "only plain commands of two dozen programs run unasked" in report(findings(cage={"mechanism": None, "probes": []}))
+
+
 def test_no_mechanism_at_all_is_said() -> None:
     assert "sessions that ask for one will refuse to run commands" in report(findings(mechanism=None))
 
@@ -57,6 +65,9 @@ def test_the_machine_is_examined_for_real_and_told_as_json() -> None:
     assert [each["name"] for each in found["probes"] if not each["held"]] == []
     assert (code, found["ok"], found["mechanism"]) == (0, True, "bubblewrap")
     assert found["undumpable"] is True
+    assert found["cage"]["mechanism"] in ("Landlock", "bubblewrap")
+    assert len(found["cage"]["probes"]) == 5
+    assert all(each["held"] for each in found["cage"]["probes"])
     assert {each["key"] for each in found["limits"]} >= {"cpuSeconds", "memoryMb", "processes", "scratchMb"}
 
 
