@@ -72,7 +72,7 @@ async def test_old_messages_are_the_same_objects_in_every_request(tmp_path: Path
         (Call("Read", {"file_path": 7}), "file_path"),
         (Call("Write", {"file_path": "x", "content": "y"}), "Write needs permission and there is no one to ask"),
         (Call("Bash", {"command": "touch x"}), "Bash needs permission"),
-        (Call("Read", {"file_path": "/etc/passwd"}), "outside"),
+        (Call("Read", {"file_path": "/etc/shadow"}), "outside"),
     ],
 )
 async def test_a_call_that_cannot_run_gets_one_error_result_and_the_loop_goes_on(

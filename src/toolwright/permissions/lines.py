@@ -45,8 +45,6 @@ class Part(Struct, frozen=True):
     """False for what a program with arguments of its own is asked to run, as far as that can be seen: only forbidding
     rules look at it.
     """
-    piped: bool = False
-    """Something is fed to its standard input: a pipe, a file, a here-document."""
 
     @property
     def name(self) -> str:

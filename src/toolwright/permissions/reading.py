@@ -72,7 +72,6 @@ class _Reader(Expansions):
         self.texts = 0
         self._bytes = b""
         self._certain = True
-        self._fed = False
 
     def script(self, tree: Tree, text: str, moves: Moves) -> None:
         self._bytes = text.encode(errors="replace")
@@ -87,7 +86,6 @@ class _Reader(Expansions):
     def statement(self, statement: Tree, moves: Moves) -> tuple[Moves, Moves]:
         nodes = statement.get("Redirs") or ()
         redirections = self.redirections(nodes, moves)
-        fed, self._fed = self._fed, self._fed or any(node["Op"].startswith("<") for node in nodes)
         command = statement.get("Cmd")
         if command is None or command["Type"] != "CallExpr":
             if redirections:
@@ -95,7 +93,6 @@ class _Reader(Expansions):
             after = self.command(command, moves) if command else (moves, moves)
         else:
             after = self._call(command, moves, redirections)
-        self._fed = fed
         if nodes:  # what cannot be opened keeps the command from running at all: `exit < none` goes on
             after = after[0], self._some(after[1] | moves)
         if statement.get("Background"):
@@ -115,9 +112,7 @@ class _Reader(Expansions):
     def _walk_BinaryCmd(self, node: Tree, moves: Moves) -> tuple[Moves, Moves]:
         if node["Op"] in ("|", "|&"):
             self.statement(node["X"], moves)
-            fed, self._fed = self._fed, True
             self.statement(node["Y"], moves)
-            self._fed = fed
             return moves, moves
         if node["Op"] not in ("&&", "||"):
             self.opaque.append(f"the operator {node['Op']} is not understood")
@@ -226,7 +221,7 @@ class _Reader(Expansions):
     def _call(self, node: Tree, moves: Moves, redirections: tuple[Redirection, ...]) -> tuple[Moves, Moves]:
         assignments = self.assignments(node.get("Assigns") or (), moves)
         words = tuple(self.words(node.get("Args") or (), moves))
-        part = Part(words, self.source(node), assignments, redirections, moves, certain=self._certain, piped=self._fed)
+        part = Part(words, self.source(node), assignments, redirections, moves, certain=self._certain)
         if not words:
             self.assigned(assignments)
         self._add(part)

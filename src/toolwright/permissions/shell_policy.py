@@ -264,10 +264,11 @@ class CommandJudge:
             return None
         found = self.effect(part)
         named = self._by_name(part, found)
-        starts = {words[0].text for words in (part.words, part.wrapped, named.words) if words}
+        forms = (part,) if named is part else (part, named)
+        starts = {words[0].text for words in (part.wrapped, *(form.words for form in forms)) if words}
         starts.add(joined(part.words).partition(" ")[0])
         about = index.commands.starting_with(starts)
-        return next((rule for content, rule in about if allows(content, part, found) or allows(content, named, found)), None)
+        return next((rule for content, rule in about if any(allows(content, form, found) for form in forms)), None)
 
     def _by_name(self, part: Part, found: Effect) -> Part:
         """`.venv/bin/pytest` as `pytest`: a program of a virtual environment in the working folders is what its name says."""
