@@ -50,6 +50,7 @@ OTHERS = [
     *(
         "env",
         "env -i",
+        "env ]=1 a.b=2",
         "env A=1",
         "sudo",
         "sudo -u bob",

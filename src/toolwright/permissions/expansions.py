@@ -32,6 +32,7 @@ class Expansions(ABC):
     def __init__(self) -> None:
         self.doubts: list[str] = []
         self.opaque: list[str] = []
+        self._is_in_quotes = False
 
     @abstractmethod
     def statements(self, statements: Iterable[Tree], moves: Moves) -> Moves:
@@ -63,17 +64,22 @@ class Expansions(ABC):
                 case "DblQuoted":
                     self._expansions(part, moves, quoted=True)
                 case "CmdSubst" | "ProcSubst":
-                    if part.get("Backquotes") and _UNCLEAR_IN_BACKQUOTES[quoted].search(self.source(part)[1:-1]):
-                        self.opaque.append("where the backquotes end is read in more than one way")
-                    self.statements(part.get("Stmts") or (), moves)
+                    self._substitution(part, moves, quoted=quoted)
                 case "ParamExp":
-                    if quoted and _holds_quotes(part):
+                    if _holds_quotes(part, of_any_kind=quoted or self._is_in_quotes):
                         self.opaque.append("quotes inside ${…} inside quotes are read in more than one way")
                     self._parameter(part, moves)
                 case "ArithmExp":
                     self.arithmetic(part.get("X"), moves)
                 case other:
                     self.opaque.append(f"{other} is not understood")
+
+    def _substitution(self, node: Tree, moves: Moves, *, quoted: bool) -> None:
+        if node.get("Backquotes") and _UNCLEAR_IN_BACKQUOTES[quoted].search(self.source(node)[1:-1]):
+            self.opaque.append("where the backquotes end is read in more than one way")
+        before, self._is_in_quotes = self._is_in_quotes, self._is_in_quotes or quoted
+        self.statements(node.get("Stmts") or (), moves)
+        self._is_in_quotes = before
 
     def _parameter(self, node: Tree, moves: Moves) -> None:
         expansion = node.get("Exp") or {}
@@ -161,22 +167,23 @@ def _is_unread(text: str, *, quoted: bool) -> bool:
     return _COMMANDS[quoted].search(re.sub(r"\\.", "", text, flags=re.DOTALL)) is not None
 
 
-def _holds_quotes(node: Any) -> bool:
-    """Whether a quote of any kind stands in `${…}`, outside of the commands in it.
+def _holds_quotes(node: Any, *, of_any_kind: bool) -> bool:
+    """Whether quotes stand in `${…}`, outside of the commands in it: of any kind, or only `$'…'` and `$"…"`.
 
     bash reads such quotes by rules of its own: in `"${x:-'$(rm a)'}"` they are letters, and the command runs.
     """
     match node:
-        case {"Type": "SglQuoted" | "DblQuoted"} | {"Type": "CmdSubst", "Backquotes": True}:
+        case {"Type": "SglQuoted" | "DblQuoted"} if of_any_kind or node.get("Dollar"):
+            return True
+        case {"Type": "CmdSubst", "Backquotes": True} if of_any_kind:
             return True
         case {"Type": "CmdSubst" | "ProcSubst"}:
             return False
         case {"Type": "Lit", "Value": str(text)}:
-            return re.search(r"[\\'\"`]", text) is not None
-        case dict():
-            return any(map(_holds_quotes, node.values()))
-        case list():
-            return any(map(_holds_quotes, node))
+            return of_any_kind and re.search(r"[\\'\"`]", text) is not None
+        case dict() | list():
+            inner = node.values() if isinstance(node, dict) else node
+            return any(_holds_quotes(child, of_any_kind=of_any_kind) for child in inner)
     return False
 
 

@@ -197,7 +197,7 @@ def _env(words: Words) -> Unwrapped:
         return _any_suffix(words)
     place = _skip(
         words,
-        re.compile(r"-|-i|-0|-v|--null|--ignore-environment|--unset=\w+|-u\w+|\w+=.*", re.DOTALL),
+        re.compile(r"-|-i|-0|-v|--null|--ignore-environment|--unset=\w+|-u\w+|[^=]+=.*", re.DOTALL),
         with_value=("-u", "--unset"),
     )
     return Unwrapped((words[place:],)) if place < len(words) else Unwrapped()
