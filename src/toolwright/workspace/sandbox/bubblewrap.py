@@ -41,6 +41,8 @@ _OWN = ("/proc/", "/dev/")
 _TEMPORARY = ("/tmp", "/var/tmp")
 _NOT_ENTERED = ("--perms", "0000", "--size", "4096", "--tmpfs")
 _NOT_WRITTEN = ("--perms", "0555", "--size", "4096", "--tmpfs")
+Layers = dict[str, tuple[str, ...]]
+"""What lies over each path, as options for bubblewrap."""
 _LARGEST_COPY = 16 * 1024
 _HOME = ("--perms", "0755", "--size", "1048576", "--tmpfs")
 
@@ -80,10 +82,11 @@ class Bubblewrap(Struct, frozen=True):
             if names:
                 stack.enter_context(standing(root, names, register=self.register))
         ended = SandboxEnd(stack)
-        covered = covered_names(policy, private)
+        layers = _layers(policy, private)
+        covered = _covered_names(policy, layers)
         watch = stack.enter_context(watching(covered, _tops(policy), stop=ended.stop, is_protected=ProtectedNames().covers))
         files = {path: _descriptor(content, stack) for path, content in _copies(policy).items()}
-        options = options_descriptor(arguments(policy, inside.directory, private=private, files=files), stack)
+        options = options_descriptor(_arguments(policy, layers, inside.directory, files=files), stack)
         filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=True)
         stack.callback(os.close, filter_)
         network = () if policy.network == "open" else ("--unshare-net",)
@@ -165,23 +168,20 @@ def _innermost(path: str, folders: Sequence[str]) -> str | None:
     return max((folder for folder in folders if is_within(path, folder)), key=len, default=None)
 
 
-def arguments(
-    policy: SandboxPolicy, directory: str, *, private: PrivateFolder, files: Mapping[str, int] | None = None
-) -> list[str]:
+def _arguments(policy: SandboxPolicy, layers: Layers, directory: str, *, files: Mapping[str, int]) -> list[str]:
     """The options for bubblewrap. Its own /dev, a dozen mounts, comes early: every bind looks through all before it.
 
     `files` are to be made in empty homes, out of what descriptors hold.
     """
     machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/", "--dev", "/dev"]
-    layers = _layers(policy, private)
     made = [
         part
-        for path, file in (files or {}).items()
+        for path, file in files.items()
         if path not in layers and not _is_there(path, layers)
         for part in ("--perms", "0444", "--file", str(file), path)
     ]
     closed = [part for home in policy.homes for part in ("--remount-ro", home.path)]
-    return [*ALONE, *machine, *processes(policy.weaker), *_covers(policy, private), *made, *closed, "--chdir", directory]
+    return [*ALONE, *machine, *processes(policy.weaker), *_covers(policy, layers), *made, *closed, "--chdir", directory]
 
 
 def processes(weaker: bool) -> list[str]:
@@ -195,10 +195,9 @@ def processes(weaker: bool) -> list[str]:
     return ["--proc", "/proc", *kept, *emptied]
 
 
-def covered_names(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
+def _covered_names(policy: SandboxPolicy, layers: Layers) -> list[str]:
     """The names that a command is kept from by something that lies over them, and that it could otherwise reach."""
     kept = [path for path in (*policy.read_only, *policy.absent) if is_within_any(path, policy.writable)]
-    layers = _layers(policy, private)
     return [path for path in dict.fromkeys((*kept, *policy.unreadable)) if path in layers and _is_there(path, layers)]
 
 
@@ -206,9 +205,8 @@ def _tops(policy: SandboxPolicy) -> list[str]:
     return [folder for folder in policy.writable if os.path.isdir(folder)]
 
 
-def _covers(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
+def _covers(policy: SandboxPolicy, layers: Layers) -> list[str]:
     """From the outside in; but an empty folder with nothing in it comes last, since every bind looks through all mounts."""
-    layers = _layers(policy, private)
     visible = {path for path, cover in layers.items() if _shows(path, cover)}
     outer = {parent for path in layers for parent in parents(path)}
     first: list[str] = []
@@ -238,7 +236,7 @@ def _is_passed(path: str, visible: Collection[str]) -> bool:
     return any(other != path and is_within(other, path) for other in visible)
 
 
-def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[str, ...]]:
+def _layers(policy: SandboxPolicy, private: PrivateFolder) -> Layers:
     """What lies over each path. Said later counts: hidden wins over read-only, and that over writable."""
     layers: dict[str, tuple[str, ...]] = {}
     empty, unreadable = private.empty, private.unreadable
@@ -294,7 +292,7 @@ def _is_copied(place: HomePlace) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST_COPY
 
 
-def _is_there(path: str, layers: dict[str, tuple[str, ...]]) -> bool:
+def _is_there(path: str, layers: Layers) -> bool:
     """Whether a path can be seen at all, or is already covered by what lies over a folder above it."""
     for parent in parents(path):
         cover = layers.get(parent)
