@@ -80,7 +80,7 @@ SECRETS = " ".join(
 ).split()  # fmt: skip
 NEEDED = """.cargo/bin/cargo .cargo/registry/index .rustup/toolchains/x .pyenv/versions/3.12/bin/python
     .nvm/versions/node/v22/bin/node .m2/repository/a.jar .gradle/caches/8.5/a .local/bin/tool .cache/uv/x
-    go/pkg/mod/a.go .npm/_cacache/x .local/share/uv/tools/x""".split()  # noqa: SIM905 — a word list reads better
+    go/pkg/mod/a.go .local/share/uv/tools/x""".split()  # noqa: SIM905 — a word list reads better
 
 
 def plant(home: Path, token: str, *, owner: int | None = None) -> None:

@@ -151,17 +151,42 @@ def test_nothing_is_to_be_seen_of_them_in_git_also_after_a_kill(folder: Path) ->
         git(folder, "add", "-A")
         git(folder, "commit", "-qm", "second")
         assert git(folder, "ls-files").split() == ["file", "one"]
-        (folder / "workspace/more").write_text("x")
-        git(folder, "stash", "-u")
-        git(folder, "clean", "-fdxq")
+        (folder / "workspace/file").write_text("y")
+        git(folder, "stash")
         git(folder, "stash", "pop", "-q")
-        git(folder, "checkout", "-q", "-b", "other", "HEAD~1")
+        git(folder, "checkout", "-q", "-b", "other", "HEAD~1", "--force")
         git(folder, "submodule", "status")
         assert stands_in(str(folder / "workspace/.envrc"))
         assert process.poll() is None  # nothing of this took a cover away
         process.kill()
         process.wait()
-    assert git(folder, "status", "--porcelain", "-uall", "--ignored").split() == ["??", "more"]
+    assert git(folder, "status", "--porcelain", "-uall", "--ignored") == ""
+
+
+def test_a_checkout_fills_a_folder_that_only_stood_there(folder: Path) -> None:
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    git(folder, "checkout", "-q", "-b", "other")
+    (folder / "workspace/.vscode").mkdir()
+    (folder / "workspace/.vscode/settings.json").write_text("{}")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "second")
+    git(folder, "checkout", "-q", "-")
+    with session(folder, "one") as process:
+        assert stands_in(str(folder / "workspace/.vscode"))
+        git(folder, "checkout", "-q", "other")
+        (folder / "workspace/go").touch()
+        assert "done" in process.communicate(timeout=60)[0]
+    assert (folder / "workspace/.vscode/settings.json").read_text() == "{}"
+    assert names(folder) == [".git", ".vscode", "go", "one"]
+
+
+def test_a_person_who_cleans_the_folder_stops_the_command_and_nothing_is_left(folder: Path) -> None:
+    git(folder, "init", "-q")
+    with session(folder, "one") as process:
+        git(folder, "clean", "-fdxq")
+        assert "The command was stopped: a program outside the sandbox replaced" in process.communicate(timeout=60)[0]
+    assert names(folder) == [".git"]
 
 
 def test_a_person_can_make_a_repository_meanwhile(folder: Path) -> None:

@@ -310,6 +310,10 @@ class Commands:
             self._workspace.temporaries.withdraw(self._note)
         if self._groups is not None:
             await in_thread(self._groups.close)
+        if self.enclosure is not None:
+            from toolwright.workspace.sandbox.cover_watch import end_watching
+
+            await in_thread(end_watching)
         if self._foreign is not None:
             await in_thread(self._foreign.remove)
             self._foreign = None

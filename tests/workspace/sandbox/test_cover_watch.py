@@ -16,7 +16,7 @@ from support_tools import open_descriptors
 from toolwright.workspace import Workspace
 from toolwright.workspace.background import BackgroundShell
 from toolwright.workspace.sandbox import cover_watch
-from toolwright.workspace.sandbox.cover_watch import watching
+from toolwright.workspace.sandbox.cover_watch import end_watching, watching
 from toolwright.workspace.sandbox.errors import SandboxRefused
 from toolwright.workspace.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, sandbox_rules
 
@@ -115,6 +115,7 @@ def test_lost_events_are_made_up_for_by_looking(tmp_path: Path, monkeypatch: pyt
 
 def test_no_thread_and_no_descriptor_stays_behind(tmp_path: Path) -> None:
     (tmp_path / "x").touch()
+    end_watching()
     before = open_descriptors()
     with watching([str(tmp_path / "x")], [str(tmp_path)], stop=lambda: True):
         with watching([str(tmp_path / "x")], [str(tmp_path)], stop=lambda: True):
@@ -124,11 +125,28 @@ def test_no_thread_and_no_descriptor_stays_behind(tmp_path: Path) -> None:
         with watching([str(tmp_path / "x")], [], stop=stops):
             replaced(tmp_path / "x")
             until(lambda: stops.times)
+        end_watching()
+        assert len(watchers()) == 1  # it is needed
+    end_watching()
     assert watchers() == []
     assert open_descriptors() == before
 
 
+def test_without_commands_it_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cover_watch, "LINGER_SECONDS", 0.05)
+    (tmp_path / "x").touch()
+    end_watching()
+    before = open_descriptors()
+    for _ in range(2):
+        with watching([str(tmp_path / "x")], [str(tmp_path)], stop=lambda: True):
+            time.sleep(0.2)
+            assert len(watchers()) == 1
+        until(lambda: watchers() == [])
+        assert open_descriptors() == before
+
+
 def test_where_it_cannot_be_watched_nothing_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    end_watching()
     monkeypatch.setattr(cover_watch, "c_function", lambda *_: None)
     with pytest.raises(SandboxRefused, match="cannot be watched"), watching([str(tmp_path)], [], stop=lambda: True):
         pass

@@ -23,7 +23,7 @@ def readable(home: Path, name: str) -> bool:
 def test_toolchains_and_caches_are_readable_as_far_as_they_are_there(tmp_path: Path) -> None:
     made(tmp_path, ".pyenv/shims/python", ".cargo/bin/cargo", ".m2/repository/a.jar", ".cache/uv/x", ".local/bin/tool")
     assert readable_of_home(str(tmp_path)) == tuple(
-        str(tmp_path / name) for name in (".pyenv", ".cargo/bin", ".m2/repository", ".local/bin", ".cache/uv")
+        str(tmp_path / name) for name in (".pyenv", ".cache/uv", ".cargo/bin", ".m2/repository", ".local/bin")
     )
 
 
@@ -56,6 +56,12 @@ def test_secrets_beside_programs_are_not_readable(tmp_path: Path, beside: str, s
     made(tmp_path, beside, secret)
     assert readable(tmp_path, beside)
     assert not readable(tmp_path, secret)
+
+
+def test_caches_of_downloads_can_be_read_but_are_nothing_for_a_sandbox(tmp_path: Path) -> None:
+    made(tmp_path, ".npm/_cacache/x", ".cache/pip/x", ".cargo/bin/cargo")
+    assert readable(tmp_path, ".npm/_cacache/x")
+    assert [place.at for place in places_of_home(str(tmp_path), caches=False)] == [str(tmp_path / ".cargo/bin")]
 
 
 def test_a_place_that_is_a_link_is_named_where_it_is_looked_for_and_where_it_is(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 import select
 import signal
+import stat
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,7 +22,7 @@ from toolwright.workspace.sandbox import seccomp
 from toolwright.workspace.sandbox.cover_watch import watching
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
-from toolwright.workspace.sandbox.policy import EmptyHome, ProtectedNames, SandboxPolicy, is_within, is_within_any
+from toolwright.workspace.sandbox.policy import EmptyHome, HomePlace, ProtectedNames, SandboxPolicy, is_within, is_within_any
 from toolwright.workspace.sandbox.stubs import standing
 
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/wrappers/bin/bwrap", "/run/current-system/sw/bin/bwrap")
@@ -40,6 +41,9 @@ _OWN = ("/proc/", "/dev/")
 _TEMPORARY = ("/tmp", "/var/tmp")
 _NOT_ENTERED = ("--perms", "0000", "--size", "4096", "--tmpfs")
 _NOT_WRITTEN = ("--perms", "0555", "--size", "4096", "--tmpfs")
+Layers = dict[str, tuple[str, ...]]
+"""What lies over each path, as options for bubblewrap."""
+_LARGEST_COPY = 16 * 1024
 _HOME = ("--perms", "0755", "--size", "1048576", "--tmpfs")
 
 
@@ -78,15 +82,16 @@ class Bubblewrap(Struct, frozen=True):
             if names:
                 stack.enter_context(standing(root, names, register=self.register))
         ended = SandboxEnd(stack)
-        covered = covered_names(policy, private)
+        layers = _layers(policy, private)
+        covered = _covered_names(policy, layers)
         watch = stack.enter_context(watching(covered, _tops(policy), stop=ended.stop, is_protected=ProtectedNames().covers))
-        git_configs = {f"{home.path}/.gitconfig": _descriptor(home.git_config, stack) for home in _with_git_config(policy)}
-        options = options_descriptor(arguments(policy, inside.directory, private=private, files=git_configs), stack)
+        files = {path: _descriptor(content, stack) for path, content in _copies(policy).items()}
+        options = options_descriptor(_arguments(policy, layers, inside.directory, files=files), stack)
         filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=True)
         stack.callback(os.close, filter_)
         network = () if policy.network == "open" else ("--unshare-net",)
         argv = (self.program, *network, "--info-fd", str(ended.theirs), "--args", str(options), "--seccomp", str(filter_))
-        keep = (ended.theirs, options, filter_, *git_configs.values())
+        keep = (ended.theirs, options, filter_, *files.values())
         environment = _environment(inside, policy)
         return Launch(
             (*argv, "--", *inside.argv), environment, keep, is_keeper=True, is_over=ended.is_over, notices=watch.in_words
@@ -163,17 +168,20 @@ def _innermost(path: str, folders: Sequence[str]) -> str | None:
     return max((folder for folder in folders if is_within(path, folder)), key=len, default=None)
 
 
-def arguments(
-    policy: SandboxPolicy, directory: str, *, private: PrivateFolder, files: Mapping[str, int] | None = None
-) -> list[str]:
+def _arguments(policy: SandboxPolicy, layers: Layers, directory: str, *, files: Mapping[str, int]) -> list[str]:
     """The options for bubblewrap. Its own /dev, a dozen mounts, comes early: every bind looks through all before it.
 
     `files` are to be made in empty homes, out of what descriptors hold.
     """
     machine = ["--bind" if policy.everything_writable else "--ro-bind", "/", "/", "--dev", "/dev"]
-    made = [part for path, file in (files or {}).items() for part in ("--perms", "0444", "--file", str(file), path)]
+    made = [
+        part
+        for path, file in files.items()
+        if path not in layers and not _is_there(path, layers)
+        for part in ("--perms", "0444", "--file", str(file), path)
+    ]
     closed = [part for home in policy.homes for part in ("--remount-ro", home.path)]
-    return [*ALONE, *machine, *processes(policy.weaker), *_covers(policy, private), *made, *closed, "--chdir", directory]
+    return [*ALONE, *machine, *processes(policy.weaker), *_covers(policy, layers), *made, *closed, "--chdir", directory]
 
 
 def processes(weaker: bool) -> list[str]:
@@ -187,10 +195,9 @@ def processes(weaker: bool) -> list[str]:
     return ["--proc", "/proc", *kept, *emptied]
 
 
-def covered_names(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
+def _covered_names(policy: SandboxPolicy, layers: Layers) -> list[str]:
     """The names that a command is kept from by something that lies over them, and that it could otherwise reach."""
     kept = [path for path in (*policy.read_only, *policy.absent) if is_within_any(path, policy.writable)]
-    layers = _layers(policy, private)
     return [path for path in dict.fromkeys((*kept, *policy.unreadable)) if path in layers and _is_there(path, layers)]
 
 
@@ -198,9 +205,8 @@ def _tops(policy: SandboxPolicy) -> list[str]:
     return [folder for folder in policy.writable if os.path.isdir(folder)]
 
 
-def _covers(policy: SandboxPolicy, private: PrivateFolder) -> list[str]:
+def _covers(policy: SandboxPolicy, layers: Layers) -> list[str]:
     """From the outside in; but an empty folder with nothing in it comes last, since every bind looks through all mounts."""
-    layers = _layers(policy, private)
     visible = {path for path, cover in layers.items() if _shows(path, cover)}
     outer = {parent for path in layers for parent in parents(path)}
     first: list[str] = []
@@ -230,7 +236,7 @@ def _is_passed(path: str, visible: Collection[str]) -> bool:
     return any(other != path and is_within(other, path) for other in visible)
 
 
-def _layers(policy: SandboxPolicy, private: PrivateFolder) -> dict[str, tuple[str, ...]]:
+def _layers(policy: SandboxPolicy, private: PrivateFolder) -> Layers:
     """What lies over each path. Said later counts: hidden wins over read-only, and that over writable."""
     layers: dict[str, tuple[str, ...]] = {}
     empty, unreadable = private.empty, private.unreadable
@@ -258,16 +264,35 @@ def _places(home: EmptyHome) -> dict[str, tuple[str, ...]]:
     for place in home.places:
         if place.link or place.at != place.real:
             layers[place.at] = ("--symlink", place.link or place.real)
-        if not place.link and is_within(place.real, home.path):
+        if not place.link and is_within(place.real, home.path) and not _is_copied(place):
             layers[place.real] = ("--ro-bind", place.real)
     return layers
 
 
-def _with_git_config(policy: SandboxPolicy) -> list[EmptyHome]:
-    return [home for home in policy.homes if home.git_config and policy.git_config_for(home.path) is not None]
+def _copies(policy: SandboxPolicy) -> dict[str, bytes]:
+    """Small files that are copied into an empty home: every mount costs a look at all mounts before it."""
+    copies: dict[str, bytes] = {}
+    for home in policy.homes:
+        if home.git_config and policy.git_config_for(home.path) is not None:
+            copies[f"{home.path}/.gitconfig"] = home.git_config
+        for place in home.places:
+            if _is_copied(place):
+                with suppress(OSError), open(place.real, "rb") as file:
+                    copies[place.real] = file.read(_LARGEST_COPY)
+    return copies
 
 
-def _is_there(path: str, layers: dict[str, tuple[str, ...]]) -> bool:
+def _is_copied(place: HomePlace) -> bool:
+    if place.link or place.at != place.real:
+        return False
+    try:
+        status = os.lstat(place.real)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST_COPY
+
+
+def _is_there(path: str, layers: Layers) -> bool:
     """Whether a path can be seen at all, or is already covered by what lies over a folder above it."""
     for parent in parents(path):
         cover = layers.get(parent)

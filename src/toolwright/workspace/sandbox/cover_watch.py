@@ -2,7 +2,8 @@
 
 A mount lies on a file, not on its name: whoever renames another file to that name takes the cover away, inside the sandbox too,
 and the command could then read or change the new one. So the folders of covered names are watched (inotify) as long as a
-command runs, and it is stopped. One thread serves all commands of a process, and ends with the last of them.
+command runs, and it is stopped. One thread serves all commands of a process; without any it ends after a moment, or with the
+session: to end watching takes the kernel longer than to start a command.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import select
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -28,6 +30,7 @@ _HEAD = struct.Struct("iIII")
 _ROOM = 1 << 16
 _PAUSE = 10
 """Milliseconds until a command that could not be stopped, because it had hardly begun, is stopped again."""
+LINGER_SECONDS = 2.0
 _MOST_MADE = 20
 
 Identity = tuple[int, int] | None
@@ -110,6 +113,7 @@ class _Watcher:
         self._tops: dict[int, list[Watch]] = {}
         self.watches: list[Watch] = []
         self.process = os.getpid()
+        self._idle_since = time.monotonic()
         self._thread = threading.Thread(target=self._listen, daemon=True, name="toolwright-covers")
         self._thread.start()
 
@@ -150,8 +154,9 @@ class _Watcher:
             if not watches:
                 del self._tops[number]
         used = {number for number, _ in self._names} | set(self._tops)
-        for number in [number for number in self._paths if number not in used] if self.watches else []:
+        for number in [number for number in self._paths if number not in used]:
             self._forget(number)
+        self._idle_since = time.monotonic()
 
     def _forget(self, number: int) -> None:
         end = c_function("inotify_rm_watch", "c_int c_int")
@@ -161,18 +166,23 @@ class _Watcher:
         del self._paths[number]
         self._folders = {folder: each for folder, each in self._folders.items() if each != number}
 
-    def close(self) -> None:
+    def end(self) -> None:
         """Without the guard: the thread may be waiting for it."""
         os.eventfd_write(self._end, 1)
         self._thread.join()
-        os.close(self._events)
-        os.close(self._end)
 
     def _listen(self) -> None:
+        try:
+            self._serve()
+        finally:
+            os.close(self._events)
+            os.close(self._end)
+
+    def _serve(self) -> None:
         poll = select.poll()
         poll.register(self._events, select.POLLIN)
         poll.register(self._end, select.POLLIN)
-        pause: int | None = None
+        pause = LINGER_SECONDS * 1000
         while True:
             ready = {descriptor for descriptor, _ in poll.poll(pause)}
             if self._end in ready:
@@ -183,7 +193,17 @@ class _Watcher:
                 for watch in self.watches:
                     if watch.stopping:
                         watch.stop()
-                pause = _PAUSE if any(watch.stopping for watch in self.watches) else None
+                if self._is_idle():
+                    return
+                pause = _PAUSE if any(watch.stopping for watch in self.watches) else LINGER_SECONDS * 1000
+
+    def _is_idle(self) -> bool:
+        """Whether nobody has needed it for a while; then nobody gets it any more."""
+        global _watcher
+        if self.watches or time.monotonic() - self._idle_since < LINGER_SECONDS:
+            return False
+        _watcher = None
+        return True
 
     def _take(self) -> None:
         try:
@@ -248,17 +268,20 @@ def _begin(watch: Watch, tops: Iterable[str]) -> None:
 
 
 def _leave(watch: Watch) -> None:
-    """Watch no longer. With the last one the watcher goes."""
+    with _guard:
+        if _watcher is not None and watch in _watcher.watches:
+            _watcher.remove(watch)
+
+
+def end_watching() -> None:
+    """End the thread now if no command needs it. Blocks for some milliseconds."""
     global _watcher
     with _guard:
         watcher = _watcher
-        if watcher is None or watch not in watcher.watches:
-            return
-        watcher.remove(watch)
-        if watcher.watches:
+        if watcher is None or watcher.watches or watcher.process != os.getpid():
             return
         _watcher = None
-    watcher.close()
+    watcher.end()
 
 
 def _with_parents(path: str, tops: tuple[str, ...]) -> Iterator[str]:

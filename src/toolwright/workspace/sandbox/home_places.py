@@ -16,9 +16,9 @@ from toolwright.workspace.sandbox.policy import HomePlace, is_within
 
 _PYTHON = """.pyenv .virtualenvs .local/share/virtualenvs .local/lib .local/pipx .local/share/pipx .local/share/uv/python
     .local/share/uv/tools .local/share/pdm/venvs .local/share/hatch/env .local/share/hatch/pythons .rye/shims .rye/py .rye/self
-    .rye/tools .rye/uv miniconda3 anaconda3 miniforge3 mambaforge micromamba .conda/envs .conda/pkgs .pixi/bin .pixi/envs
-    Library/Python"""
-_NODE = """.nvm .nodenv .volta .fnm .local/share/fnm .n n .npm-global .npm-packages .npm/_cacache .npm/_npx .yarn/bin
+    .rye/tools .rye/uv .cache/uv .cache/pypoetry/virtualenvs miniconda3 anaconda3 miniforge3 mambaforge micromamba
+    .conda/envs .conda/pkgs .pixi/bin .pixi/envs Library/Python"""
+_NODE = """.nvm .nodenv .volta .fnm .local/share/fnm .n n .npm-global .npm-packages .npm/_npx .yarn/bin
     .yarn/berry/cache .config/yarn/global .local/share/pnpm .pnpm-store .bun/bin .bun/install .deno/bin Library/pnpm"""
 _RUST_AND_GO = ".rustup .cargo/bin .cargo/registry .cargo/git .cargo/env go/bin go/pkg .goenv .gvm sdk"
 _JVM = """.sdkman .jenv .jabba .jdks .m2/repository .m2/wrapper .gradle/wrapper .gradle/caches .gradle/jdks .gradle/native
@@ -32,13 +32,14 @@ _OTHER_LANGUAGES = """.rbenv .rvm .gem/ruby .local/share/gem .juliaup .julia/jul
     .foundry/bin .nimble/bin .nimble/pkgs .nimble/pkgs2 .zvm"""
 _OF_ANY_KIND = """.asdf .local/share/mise/installs .local/share/mise/shims .local/share/mise/plugins .local/bin bin .nix-profile
     .local/state/nix/profiles .linuxbrew .krew .tfenv .tgenv .terraform.d/plugins .terraform.d/plugin-cache .fzf .terminfo"""
-_CACHES = """.cache/pip .cache/uv .cache/pypoetry .cache/pdm .cache/pre-commit .cache/go-build .cache/ccache .ccache .cache/yarn
+_CACHES = """.npm/_cacache .cache/pip .cache/pdm .cache/pre-commit .cache/go-build .cache/ccache .ccache .cache/yarn
     .cache/pnpm .cache/node .cache/deno .cache/bazelisk .cache/coursier .cache/composer/files .cache/zig .cache/ms-playwright
     .cache/puppeteer .cache/Cypress .cache/selenium .cache/electron .cache/huggingface/hub .cache/torch .cache/dune
     Library/Caches/pip Library/Caches/uv Library/Caches/pypoetry Library/Caches/go-build Library/Caches/ms-playwright"""
 _PREFERENCES = """.config/git/ignore .config/git/attributes .gitignore_global .gitignore .gitattributes .editorconfig .asdfrc
     .tool-versions .python-version .node-version .nvmrc .ruby-version .java-version"""
-_PLACES = tuple(" ".join((_PYTHON, _NODE, _RUST_AND_GO, _JVM, _OTHER_LANGUAGES, _OF_ANY_KIND, _CACHES, _PREFERENCES)).split())
+_PLACES = tuple(" ".join((_PYTHON, _NODE, _RUST_AND_GO, _JVM, _OTHER_LANGUAGES, _OF_ANY_KIND, _PREFERENCES)).split())
+_PLACES_AND_CACHES = (*_PLACES, *_CACHES.split())
 _LEFT_OUT = """.opam/log go/pkg/mod/cache/vcs .gradle/caches/*/cc-keystore .sdkman/tmp .sdkman/var
     .nvm/versions/node/*/etc/npmrc .nodenv/versions/*/etc/npmrc .volta/tools/image/node/*/etc/npmrc .npm-global/etc/npmrc
     .npm-packages/etc/npmrc .asdf/installs/nodejs/*/etc/npmrc .local/share/mise/installs/node/*/etc/npmrc n/etc/npmrc
@@ -69,13 +70,21 @@ def readable_of_home(home: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(place.real for place in places_of_home(home) if not place.link))
 
 
-def places_of_home(home: str) -> tuple[HomePlace, ...]:
-    """What commands may read in a home, as far as it is there."""
+def places_of_home(home: str, *, caches: bool = True) -> tuple[HomePlace, ...]:
+    """What commands may read in a home, as far as it is there.
+
+    Without `caches` of downloads: programs take hardly one that they cannot write to, and a sandbox gives them another.
+    """
     home = os.path.realpath(home) if home else ""
     if not is_home(home):
         return ()
     top = _names(home)
-    places = [place for name in _PLACES if name.partition("/")[0] in top for place in _kept(home, name)]
+    places = [
+        place
+        for name in (_PLACES_AND_CACHES if caches else _PLACES)
+        if name.partition("/")[0] in top
+        for place in _kept(home, name)
+    ]
     return (*places, *_own_interpreter(home, places))
 
 

@@ -23,14 +23,16 @@ def no_path(path: str) -> bool:
     return False
 
 
-_STOOD_FOR = tuple(
-    """.git .hg .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex
-    .gitmodules .envrc .npmrc .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml .devcontainer.json .ripgreprc .tool-versions
-    pyrightconfig.json .mcp.json .claude.json .yarnrc .yarnrc.yml .pnp.js .pnp.cjs .pnp.loader.mjs .bazelrc .bazelversion
-    lefthook.yml lefthook.yaml lefthook.toml lefthook.json
+STOOD_FOR_FOLDERS = tuple(
+    ".git .hg .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex".split()  # noqa: SIM905
+)
+_STOOD_FOR_FILES = tuple(
+    """.gitmodules .envrc .npmrc .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml .devcontainer.json .tool-versions
+    pyrightconfig.json .mcp.json .claude.json .yarnrc .yarnrc.yml .pnp.cjs .bazelrc .bazelversion lefthook.yml
     CLAUDE.md CLAUDE.local.md AGENTS.md GEMINI.md .cursorrules .windsurfrules .clinerules""".split()  # noqa: SIM905
 )
 
+_STOOD_FOR = (*STOOD_FOR_FOLDERS, *_STOOD_FOR_FILES)
 _STOOD_FOR_IN_SMALL_LETTERS = frozenset(name.casefold() for name in _STOOD_FOR)
 
 

@@ -1,10 +1,11 @@
 """Stand-ins on the host for protected names that are not there, so that a sandbox has something to put its cover on.
 
-A cover needs a name to lie on. So while commands run, the name of a socket stands there, which git and most programs pass over
-(nobody adds it to a repository by mistake); for `.git` it is an empty folder, which `git init` takes as it is. It goes when the
-last command in that folder has ended: a lock on the folder, which any number can share, tells other processes that it is in
-use. A stub is known by a time that no real file has (`stand_ins.py`), and goes only if it is still exactly that. What a killed
-process left is swept before the next session reads anything: it is in a register, or, where that is another's, found by name.
+A cover needs a name to lie on. So while commands run, something stands there that git passes over, so that nobody adds it to a
+repository by mistake: an empty folder where programs look for a folder, so that a person's `git init` or checkout can fill it,
+and the name of a socket where they look for a file. It goes when the last command in that folder has ended: a lock on the
+folder, which any number can share, tells other processes that it is in use. A stub is known by a time that no real file has
+(`stand_ins.py`), and goes only if it is still exactly that. What a killed process left is swept before the next session reads
+anything: it is in a register, or, where that is another's, found by name.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from msgspec import Struct
 from toolwright.stand_ins import TIME, stands_in
 from toolwright.workspace.leftovers import FOLDER_NAME, make_private_folder
 from toolwright.workspace.sandbox.errors import SandboxRefused
+from toolwright.workspace.sandbox.policy import STOOD_FOR_FOLDERS, ProtectedNames
 
 _SIGNS = (".toolwright", ".mcp.json", ".claude", ".git", "CLAUDE.md", ".envrc")
 """Of the names that a killed process left, one of these is hardly ever missing."""
+_FOLDERS = frozenset((*STOOD_FOR_FOLDERS, ".config"))
 _LOCK_PATIENCE, _SHORT_PATIENCE = 5.0, 0.5
 _LOCK = struct.Struct("hhqqixxxx")
 _TICK = 0.005
@@ -110,8 +113,6 @@ def sweep_before_reading(root: str, register: str) -> None:
     if os.path.isdir(register):
         sweep(register)
     if any(stands_in(f"{root}/{name}") for name in _SIGNS):
-        from toolwright.workspace.sandbox.policy import ProtectedNames  # hardly ever needed
-
         sweep_folder(os.path.realpath(root), ProtectedNames().of_top(is_home=True))
 
 
@@ -183,7 +184,7 @@ def _set_up(root: str, names: Sequence[str], *, register: str) -> None:
 
 def _make(path: str, *, like: str | None) -> str | None:
     """Make a stub: as a further name of another one if possible, since that costs a fortieth of a new file."""
-    if path.endswith("/.git"):
+    if os.path.basename(path) in _FOLDERS:
         os.mkdir(path)
         os.utime(path, ns=(TIME, TIME))
         return like

@@ -241,7 +241,7 @@ def _empty_homes(rules: SandboxRules, writable: tuple[str, ...]) -> Iterator[Emp
     seen = os.path.realpath(rules.commands_home or rules.home)
     for home in _unique((seen, os.path.realpath(rules.home))):
         if is_home(home) and not is_within_any(home, writable):
-            yield EmptyHome(home, places_of_home(home), git_identity(home)) if home == seen else EmptyHome(home)
+            yield EmptyHome(home, places_of_home(home, caches=False), git_identity(home)) if home == seen else EmptyHome(home)
 
 
 def _secrets(
@@ -256,7 +256,14 @@ def _secrets(
 
     candidates = (each for each in rules.secrets if not is_absent(each))
     real = _unique(path for each in candidates if (path := _where(each)) is not None and not is_absent(path))
-    return tuple(path for path in real if path not in writable and path not in rules.shown and path != "/")
+    return tuple(
+        path for path in real if path not in writable and path not in rules.shown and path != "/" and _can_be_opened(path)
+    )
+
+
+def _can_be_opened(path: str) -> bool:
+    """Whether a command could look into a secret place at all: else it needs no cover. Root's commands may run as others."""
+    return os.geteuid() == 0 or os.access(path, os.R_OK) or (os.path.isdir(path) and os.access(path, os.X_OK))
 
 
 def _where(path: str) -> str | None:
