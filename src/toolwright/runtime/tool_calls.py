@@ -232,11 +232,18 @@ def denied(verdict: Verdict, contexts: tuple[str, ...], *, halt: str | None = No
 
 
 def as_content(value: Any) -> str | list[dict[str, Any]]:
+    """What a hook puts in place of a result, as content: a text, blocks, a tool result that holds them, or JSON in a block."""
     if isinstance(value, str | list):
         return value
-    import json  # only for hooks that replace an output by an object
+    if isinstance(value, dict) and isinstance(value.get("content"), str):
+        return str(value["content"])
+    if isinstance(value, dict) and (isinstance(value.get("content"), list) or isinstance(value.get("type"), str)):
+        from toolwright.runtime.served_results import tool_output  # only for hooks that replace an output by an object
 
-    return json.dumps(value, ensure_ascii=False, default=str)
+        return tool_output(value if isinstance(value.get("content"), list) else {"content": [value]}).content
+    import json
+
+    return [{"type": "text", "text": json.dumps(value, ensure_ascii=False, default=str)}]
 
 
 def bounded(output: ToolOutput) -> ToolOutput:
