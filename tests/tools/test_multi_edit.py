@@ -53,6 +53,8 @@ async def test_edits_are_made_in_order_each_on_what_the_last_one_left(workspace:
         "originalFile": "a = 1\nb = 2\na = 1\n",
         "structuredPatch": [{"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": 4, "lines": lines}],
         "userModified": False,
+        "success": True,
+        "replacements": 4,
     }
 
 

@@ -13,7 +13,16 @@ from msgspec import Struct
 
 from toolwright.tools.base import ToolFailure
 from toolwright.tools.closest import explain_missing
-from toolwright.tools.matching import Span, find_spans, line_above, line_below, line_of, replace_spans
+from toolwright.tools.matching import (
+    Span,
+    find_spans,
+    has_straight_quotes,
+    line_above,
+    line_below,
+    line_of,
+    replace_spans,
+    with_quotes_of,
+)
 from toolwright.tools.missing import missing_file
 from toolwright.tools.patches import CONTEXT, one_line_patch, structured_patch
 from toolwright.tools.write import LARGEST_SHOWN, shown_bytes, shown_text
@@ -47,6 +56,8 @@ class Made(Struct, frozen=True):
     """How many bytes stand before the first place,"""
     after: int = 0
     """and behind the last one."""
+    curly: bool = False
+    """Straight quotes of old_string were curly ones in the file."""
 
     def __str__(self) -> str:
         noun = "replacement" if self.count == 1 else "replacements"
@@ -66,6 +77,11 @@ class Edited(Struct, frozen=True):
     notices: tuple[str, ...]
     shown: dict[str, Any]
     """The fields of a structured result that tell what was done to the file."""
+
+    @property
+    def count(self) -> int:
+        """How many places were replaced, by all replacements together."""
+        return sum(made.count for made in self.made)
 
 
 async def edit_file(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> Edited:
@@ -150,6 +166,8 @@ class _Change:
                 hint = _lost_on_the_way(original, data, replacement, format_)
                 raise ToolFailure(_numbered(f"{failure}{hint}", number, len(self._replacements))) from None
             self.made.append(made)
+            if made.curly:
+                self.notices.append("straight quotes in old_string matched curly ones; the file keeps its own")
         return data
 
     def _require_clear(self, path: str) -> None:
@@ -165,13 +183,26 @@ def _substituted(data: bytes, replacement: Replacement, format_: TextFormat) -> 
     if not replacement.old_string:
         raise ToolFailure(_NOT_EMPTY)
     spans = find_spans(data, replacement.old_string, format_)
+    curly = not spans and has_straight_quotes(replacement.old_string)
+    if curly:
+        spans = find_spans(data, replacement.old_string, format_, any_quotes=True)
     lines = tuple(line_of(data, start, format_) for start, _ in spans[:_MOST_LINE_NUMBERS])
-    made = Made(len(spans), lines, spans[0][0] if spans else 0, len(data) - spans[-1][1] if spans else 0)
+    made = Made(len(spans), lines, spans[0][0] if spans else 0, len(data) - spans[-1][1] if spans else 0, curly)
     _require_one(data, spans, replacement, made=made, format_=format_)
     try:
-        return replace_spans(data, spans, replacement.new_string, format_), made
+        return replace_spans(
+            data, spans, _new_texts(data, spans, replacement, format_) if curly else replacement.new_string, format_
+        ), made
     except UnicodeEncodeError as error:
         raise ToolFailure(_cannot_store(error, format_)) from None
+
+
+def _new_texts(data: bytes, spans: list[Span], replacement: Replacement, format_: TextFormat) -> list[str]:
+    """For each place the new text with the quotes that stand there."""
+    found = [format_.decode(format_.mark + data[start:end]).replace("\r\n", "\n") for start, end in spans]
+    old, new = (text.replace("\r\n", "\n") for text in (replacement.old_string, replacement.new_string))
+    made = {text: with_quotes_of(text, old, new) for text in set(found)}
+    return [made[text] for text in found]
 
 
 def _require_one(data: bytes, spans: list[Span], replacement: Replacement, *, made: Made, format_: TextFormat) -> None:

@@ -65,4 +65,10 @@ def _structured(parsed: MultiEditInput, edited: Edited) -> dict[str, Any]:
     edits = [
         {"oldString": edit.old_string, "newString": edit.new_string, "replaceAll": edit.replace_all} for edit in parsed.edits
     ]
-    return {"filePath": edited.replaced.after.path, "edits": edits, **edited.shown}
+    return {
+        "filePath": edited.replaced.after.path,
+        "edits": edits,
+        **edited.shown,
+        "success": True,
+        "replacements": edited.count,
+    }
