@@ -37,7 +37,9 @@ CLAIMS = [
 def test_the_names_of_the_original_are_ours() -> None:
     """In one process, which may also install twice."""
     head = INSTALL + INSTALL + "import claude_agent_sdk as sdk\nfrom claude_agent_sdk import *\n"
-    head += "from importlib import import_module\nfrom importlib.metadata import version\nfrom importlib.util import find_spec\n"
+    head += (
+        "from importlib import import_module\nfrom importlib.metadata import version\nfrom importlib.util import find_spec\n"
+    )
     head += "module = lambda name: import_module('claude_agent_sdk.' + name)\n"
     assert output_of("-c", f"{head}print([claim for claim in {CLAIMS} if not eval(claim)])") == "[]\n"
 

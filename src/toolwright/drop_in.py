@@ -104,7 +104,8 @@ class _Metadata(DistributionFinder):
         return None
 
     def find_distributions(
-        self, context: DistributionFinder.Context = DistributionFinder.Context()  # noqa: B008 — the signature of the base
+        self,
+        context: DistributionFinder.Context = DistributionFinder.Context(),  # noqa: B008 — the signature of the base
     ) -> Iterator[Distribution]:
         if context.name is None or context.name.lower().replace("_", "-") == "claude-agent-sdk":
             yield _Release()

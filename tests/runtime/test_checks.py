@@ -1,5 +1,6 @@
 """Bad options: each a typed error that names the option and says what to do."""
 
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from support_runtime import options_for, play
 from toolwright.models.scripted import Say, ScriptedModel
 from toolwright.runtime.assemble import open_session
+from toolwright.runtime.ground import ground_of
 from toolwright.types import (
     CanUseToolShadowedWarning,
     ClaudeAgentOptions,
@@ -79,6 +81,18 @@ def test_a_callback_that_nobody_will_ask_is_warned_about(tmp_path: Path) -> None
     assert "about Read, Glob, mcp__srv:" in text
     assert warned(can_use_tool=ask, allowed_tools=["Bash(ls)"], permission_mode="acceptEdits") == []
     assert warned(allowed_tools=["Read"], permission_mode="bypassPermissions") == []
+
+
+def test_a_deleted_working_folder_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    try:
+        with pytest.raises(CLIConnectionError, match="The working directory has been deleted: go to another folder"):
+            ground_of(ClaudeAgentOptions())
+    finally:
+        os.chdir("/")
 
 
 @pytest.mark.anyio
