@@ -320,7 +320,7 @@ async def test_an_object_in_place_of_the_output_goes_on_as_blocks(
 
 async def test_hooks_are_told_the_effort_in_force(tmp_path: Path) -> None:
     seen: list[dict[str, Any]] = []
-    every = {}
+    every: dict[str, Any] = {}
     for event in ("PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "PermissionRequest", "UserPromptSubmit"):
         every |= hooks(event, hook({}, seen))
     calls = [Call("Bash", {"command": "echo hi"}), Call("Bash", {"command": "false"}), Call("Bash", {"command": "touch x"})]

@@ -6,9 +6,10 @@ beyond old_string, new_string and replace_all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import anyio
 from msgspec import Struct
 
 from toolwright.tools.base import ToolFailure
@@ -26,7 +27,7 @@ from toolwright.tools.matching import (
 from toolwright.tools.missing import missing_file
 from toolwright.tools.patches import CONTEXT, one_line_patch, structured_patch
 from toolwright.tools.write import LARGEST_SHOWN, shown_bytes, shown_text
-from toolwright.workspace import Content, Knowledge, NewContent, NotRegularFile, Replaced
+from toolwright.workspace import Content, Knowledge, NewContent, NotRegularFile, Replaced, WorkspaceError
 from toolwright.workspace.text import UTF8, TextFormat, detect_format
 
 if TYPE_CHECKING:
@@ -95,6 +96,68 @@ async def edit_file(path: str, replacements: Sequence[Replacement], workspace: W
     except NotRegularFile as error:
         raise ToolFailure(f"{error} Only regular files can be edited.") from None
     return Edited(replaced, tuple(change.made), tuple(change.notices), change.shown)
+
+
+async def edit_files(files: Mapping[str, Sequence[Replacement]], workspace: Workspace) -> list[Edited]:
+    """Edit several files, all or none.
+
+    Every file is tried before the first is written, so what can fail fails then. If the disk fails in between, the files that
+    were written get their old content back; one that was created is left empty, and the error says so.
+    """
+    for path, replacements in files.items():
+        try:
+            await _try_out(path, replacements, workspace)
+        except ToolFailure as failure:
+            raise ToolFailure(f"{path}: {failure} No file was changed.") from None
+    done: list[Edited] = []
+    try:
+        for path, replacements in files.items():
+            done.append(await edit_file(path, replacements, workspace))
+    except BaseException as error:  # also when the call is cancelled: half of the files must not stay changed
+        with anyio.CancelScope(shield=True):
+            notes = [note for edited in reversed(done) if (note := await _taken_back(edited.replaced, workspace))]
+        if not isinstance(error, Exception):
+            raise
+        raise ToolFailure(" ".join([f"{path}: {error}. The other files have their old content again.", *notes])) from error
+    return done
+
+
+class _TriedOut(Exception):
+    """The new content could be made; it was not to be written."""
+
+
+async def _try_out(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> None:
+    _require_difference(replacements)
+    change = _Change(replacements, workspace)
+
+    def only_try(before: Content | None) -> NewContent:
+        change(before)
+        raise _TriedOut
+
+    try:
+        await workspace.replace_file(path, only_try)
+    except _TriedOut:
+        return
+    except FileNotFoundError:
+        raise ToolFailure(await missing_file(path, workspace)) from None
+    except NotRegularFile as error:
+        raise ToolFailure(f"{error} Only regular files can be edited.") from None
+
+
+async def _taken_back(replaced: Replaced, workspace: Workspace) -> str | None:
+    """Put the old content back, unless somebody has written there since; what could not be done, in words."""
+    path, old = replaced.after.path, b"" if replaced.before is None else replaced.before.data
+
+    def give_back(now: Content | None) -> bytes:
+        if now is None or now.data != replaced.after.data:
+            raise ToolFailure("somebody else has changed it meanwhile")
+        return old
+
+    try:
+        await workspace.replace_file(path, give_back)
+    except (ToolFailure, WorkspaceError, OSError) as error:
+        return f"But {path} could not be taken back: {error}."
+    return f"{path}, which was new, is empty." if replaced.before is None else None
 
 
 def _require_difference(replacements: Sequence[Replacement]) -> None:
