@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from toolwright._version import __version__
     from toolwright.client.client import ClaudeSDKClient
     from toolwright.client.query import query
+    from toolwright.drop_in import install_as_claude_agent_sdk
     from toolwright.mcp.annotations import ToolAnnotations
     from toolwright.mcp.server import create_sdk_mcp_server
     from toolwright.mcp.tool import SdkMcpTool, tool
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
         SandboxNetworkConfig,
         SandboxSettings,
         SdkBeta,
+        SDKJSONDecodeError,
         SdkPluginConfig,
         SDKSessionInfo,
         ServerToolName,
@@ -155,6 +157,7 @@ __all__ = [
     "SdkMcpTool",
     "ToolAnnotations",
     "refuse_inspection",
+    "install_as_claude_agent_sdk",
     "__version__",
     "ClaudeSDKError",
     "CLIConnectionError",
@@ -162,6 +165,7 @@ __all__ = [
     "ProcessError",
     "ResultError",
     "CLIJSONDecodeError",
+    "SDKJSONDecodeError",
     "ControlError",
     "OptionsError",
     "CanUseToolShadowedWarning",
@@ -295,6 +299,7 @@ _HOMES = {
     "create_sdk_mcp_server": "toolwright.mcp.server",
     "SdkMcpTool": "toolwright.mcp.tool",
     "ToolAnnotations": "toolwright.mcp.annotations",
+    "install_as_claude_agent_sdk": "toolwright.drop_in",
     "refuse_inspection": "toolwright.workspace.dumpable",
     "__version__": "toolwright._version",
 }

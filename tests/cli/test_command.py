@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,20 @@ def test_a_signal_ends_a_running_turn_and_keeps_the_transcript(home: Path, numbe
         assert process.stderr.read() == b""
     (transcript,) = (home / "config").rglob("*.jsonl")
     assert "Hello" in transcript.read_text()
+
+
+def test_after_ctrl_c_a_person_is_told_how_to_go_on(home: Path) -> None:
+    environment = {**bare_environment(), **surroundings(home, [{"text": "Slowly", "delay": 600}])}
+    arguments = [sys.executable, "-m", "toolwright.cli", "-p", "Hello"]
+    with subprocess.Popen(
+        arguments, env=environment, cwd=home / "work", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        while not list((home / "config").rglob("*.jsonl")):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr.read().decode() == 'toolwright: stopped; to go on where it was: toolwright --continue "…"\n'
 
 
 def test_a_reader_that_leaves_early_ends_the_command_quietly(home: Path) -> None:

@@ -15,6 +15,12 @@ def test_the_version_for_people_and_for_sdks() -> None:
     assert command("-v").stdout.decode() == f"2.1.325 (toolwright {__version__})\n"
 
 
+def test_help_and_version_are_commands_too() -> None:
+    assert command("version").stdout == command("--version").stdout
+    assert command("help").stdout == command("--help").stdout
+    assert command("help", "trust").stdout.startswith(b"Usage: toolwright trust")
+
+
 def test_the_help_lists_every_flag_that_has_a_text_and_no_other() -> None:
     shown = command("--help", env={"COLUMNS": "80"}).stdout.decode()
     for flag in FLAGS:
@@ -27,6 +33,10 @@ def test_the_help_lists_every_flag_that_has_a_text_and_no_other() -> None:
     [
         (["--modle", "x"], "unknown flag --modle (did you mean --model?)"),
         (["demmo"], "unknown command 'demmo' (did you mean demo? to ask it as a prompt: -p demmo)"),
+        (["mpc"], "unknown command 'mpc' (did you mean mcp? to ask it as a prompt: -p mpc)"),
+        (["conf"], "unknown command 'conf' (did you mean config? to ask it as a prompt: -p conf)"),
+        (["Verison"], "unknown command 'Verison' (did you mean version? to ask it as a prompt: -p Verison)"),
+        (["help", "me"], "there is no command 'me'; there are demo, trust, permissions, mcp, doctor, config, help, version"),
         (["-p"], 'no prompt: give it as an argument (toolwright -p "…") or on stdin'),
         (["--input-format", "stream-json"], "--input-format stream-json needs --output-format stream-json"),
         (["demo", "--kep"], "unknown flag --kep (did you mean --keep?)"),

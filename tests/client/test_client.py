@@ -284,3 +284,9 @@ async def test_a_stream_of_a_session_in_this_process_may_be_left_without_closing
         assert await response(client) == ["one", "[success]"]
         await client.query("second")
         assert await response(client) == ["<init>", "two", "[success]"]
+
+
+async def test_a_client_takes_attributes_of_tracers() -> None:
+    client = ClaudeSDKClient()
+    client._tracer_state = "theirs"  # type: ignore[attr-defined]  # as instrumentation does
+    assert vars(client)["_tracer_state"] == "theirs"

@@ -117,7 +117,7 @@ async def test_prompts_that_must_be_taken_as_they_are_say_so() -> None:
 async def test_an_error_result_is_yielded_and_then_raised(program: Program) -> None:
     messages: list[Message] = []
     async with nothing_left():
-        with pytest.raises(ResultError, match="Claude Code returned an error result: out of luck") as caught:
+        with pytest.raises(ResultError, match="toolwright returned an error result: out of luck") as caught:
             await collected(messages, query(prompt="fail out of luck", options=program()))
     assert texts(messages) == ["<init>", "[error_during_execution]"]
     assert caught.value.subtype == "error_during_execution"

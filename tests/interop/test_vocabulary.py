@@ -46,7 +46,7 @@ LATER = {
 }
 """Names that come with the session stores and listings."""
 
-OURS = {"ControlError", "OptionsError", "refuse_inspection"}
+OURS = {"ControlError", "OptionsError", "SDKJSONDecodeError", "install_as_claude_agent_sdk", "refuse_inspection"}
 """Names that only we have."""
 
 

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from toolwright.mcp.annotations import ToolAnnotations
+from toolwright.mcp.registered import CallContext, RegisteredTool
 from toolwright.mcp.server import InProcessServer
-from toolwright.mcp.tool import SdkMcpTool
+from toolwright.mcp.tool import SdkMcpTool, tool
 
 pytestmark = pytest.mark.anyio
 
@@ -71,3 +73,71 @@ async def test_a_result_must_fit_the_output_schema() -> None:
     refused = await server.call_tool("double", {"a": 2})
     assert refused["isError"] is True
     assert "Output validation error" in refused["content"][0]["text"]
+
+
+async def test_the_handle_shows_what_the_tool_is() -> None:
+    server = InProcessServer("calc")
+    made = tool("double", "Twice as much", {"a": int}, ToolAnnotations(title="Double"), output_schema=SUM)(double)
+    handle = server.register(made)
+    assert (handle.title, handle.description, handle.output_schema) == ("Double", "Twice as much", SUM)
+    assert handle.input_schema["properties"]["a"]["type"] == "integer"
+    assert handle.annotations is made.annotations
+    assert handle.handler is double
+    assert server.register(add).title is None
+
+
+async def test_a_result_must_fit_the_schema_given_to_the_decorator() -> None:
+    @tool("broken", "No sum", {"a": int}, output_schema=SUM)
+    async def broken(args: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [], "structuredContent": {"product": 1}}
+
+    assert "does not fit" in await text_of(InProcessServer("calc", tools=[broken]), "broken", {"a": 1})
+
+
+async def test_a_handler_may_take_the_context_of_its_call() -> None:
+    seen: list[CallContext] = []
+
+    @tool("told", "", {"a": int})
+    async def told(args: dict[str, Any], extra: CallContext) -> dict[str, Any]:
+        seen.append(extra)
+        return {"content": []}
+
+    @tool("cached", "", {"a": int})
+    async def cached(args: dict[str, Any], cache: str = "own") -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": cache}]}
+
+    server = InProcessServer("calc", tools=[told, cached])
+    await server.call_tool("told", {"a": 1}, tool_use_id="toolu_1")
+    assert seen == [CallContext("toolu_1", "told", "calc")]
+    assert await text_of(server, "cached", {"a": 1}) == "own"
+
+
+async def test_a_server_has_tools_in_the_spelling_of_other_libraries_too() -> None:
+    server = InProcessServer("calc")
+    handle = server.tool("double", "Twice", {"a": int}, double)
+
+    async def triple(args: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": str(args["a"] * 3)}]}
+
+    assert server.tool("triple", "Thrice", {"a": int})(triple).name == "triple"  # as a decorator
+    assert isinstance(server.tool(add), RegisteredTool)
+    assert (handle.name, [each.name for each in server.tools]) == ("double", ["double", "triple", "add"])
+    assert await text_of(server, "triple", {"a": 2}) == "6"
+
+
+async def test_defaults_of_the_schema_are_there_before_the_handler_runs() -> None:
+    inner = {"type": "object", "properties": {"deep": {"type": "integer", "default": 2}}}
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "default": 1}, "list": {"default": []}, "inner": inner}}
+    seen: list[dict[str, Any]] = []
+
+    async def keep(args: dict[str, Any]) -> dict[str, Any]:
+        seen.append(args)
+        args["list"].append("changed by the handler")
+        return {"content": []}
+
+    server = InProcessServer("calc", tools=[SdkMcpTool("keep", "", schema, keep)])
+    given: dict[str, Any] = {"inner": {}}
+    await server.call_tool("keep", given)
+    await server.call_tool("keep", {"n": 5})
+    assert given == {"inner": {}}
+    assert [(args["n"], len(args["list"]), args.get("inner")) for args in seen] == [(1, 1, {"deep": 2}), (5, 1, None)]

@@ -74,6 +74,13 @@ async def test_initialize_agrees_on_a_version(wanted: str, spoken: str) -> None:
     }
 
 
+async def test_a_server_without_tools_declares_none() -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": PROTOCOL_VERSIONS[0]}}
+    reply = await answer(InProcessServer("bare"), request)
+    assert reply is not None
+    assert reply["result"]["capabilities"] == {}
+
+
 async def test_ping_and_listing() -> None:
     assert (await ask("ping"))["result"] == {}
     first, second = (await ask("tools/list", {}))["result"]["tools"]

@@ -131,7 +131,7 @@ async def test_a_server_that_is_not_there_is_a_retryable_connection_error() -> N
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     lease = Lease(Route.to(f"http://127.0.0.1:{port}", {}))
-    with pytest.raises(ModelError, match="cannot be reached") as caught:
+    with pytest.raises(ModelError, match=f"server at http://127.0.0.1:{port} cannot be reached") as caught:
         await fetch(lease)
     assert (caught.value.kind, caught.value.retryable) == ("connection", True)
     await lease.release()

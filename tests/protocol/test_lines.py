@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.protocol.lines import LineSplitter, decode, decode_rest, encode
+from toolwright.protocol.lines import FrameReader, LineSplitter, decode, decode_rest, encode
 from toolwright.types import CLIJSONDecodeError
 
 values = st.recursive(
@@ -93,6 +93,40 @@ def test_a_limit_is_kept_only_when_it_is_set() -> None:
 def test_a_whole_line_above_the_limit_is_refused() -> None:
     with pytest.raises(CLIJSONDecodeError, match="max_buffer_size=10"):
         LineSplitter(max_bytes=10).feed(b'{"a":123456789}\n')
+
+
+def taken(*lines: bytes, limit: int | None = None) -> list[object]:
+    reader = FrameReader(limit)
+    return [frame for line in lines if (frame := reader.take(line)) is not None]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [b'{"type":"user","n":[1,', b"2]}"],
+        [b'{"type":"us', b'er","n":[1,2]}'],
+        [b"{", b'  "type": "user",', b'  "n": [', b"    1,", b"    2", b"  ]", b"}"],
+        [b"noise", b'{"type":"user",\r', b'"n":[1,2]}\r'],
+    ],
+)
+def test_a_frame_spread_over_lines_is_kept_until_it_is_whole(lines: list[bytes]) -> None:
+    assert taken(*lines, b'{"next":1}') == [{"type": "user", "n": [1, 2]}, {"next": 1}]
+
+
+def test_a_torn_frame_is_an_error_as_soon_as_the_next_one_comes() -> None:
+    with pytest.raises(CLIJSONDecodeError, match="torn"):
+        taken(b'{"torn":', b'{"type":"system"}')
+
+
+def test_a_spread_frame_keeps_to_the_limit() -> None:
+    with pytest.raises(CLIJSONDecodeError, match="max_buffer_size=10"):
+        taken(b'{"a":1,', b'"b":2,', limit=10)
+
+
+def test_what_waits_for_its_end_is_given_back_at_the_end() -> None:
+    reader = FrameReader()
+    assert reader.take(b'{"a":') is None
+    assert decode_rest(reader.end(b"1}")) == {"a": 1}
 
 
 def test_a_last_line_counts_without_its_end_but_not_torn() -> None:

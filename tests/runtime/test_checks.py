@@ -1,5 +1,7 @@
 """Bad options: each a typed error that names the option and says what to do."""
 
+import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 from support_runtime import options_for, play
 from toolwright.models.scripted import Say, ScriptedModel
 from toolwright.runtime.assemble import open_session
+from toolwright.runtime.ground import ground_of
 from toolwright.types import (
     CanUseToolShadowedWarning,
     ClaudeAgentOptions,
@@ -65,8 +68,31 @@ def test_options_of_another_kind_are_refused() -> None:
 def test_a_callback_that_nobody_will_ask_is_warned_about(tmp_path: Path) -> None:
     async def ask(*given: Any) -> Any: ...
 
-    with pytest.warns(CanUseToolShadowedWarning):
-        open_session(options_for(tmp_path, ScriptedModel([]), can_use_tool=ask, permission_mode="bypassPermissions"))
+    def warned(**options: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            open_session(options_for(tmp_path, ScriptedModel([]), **options))
+        return [str(each.message) for each in caught if each.category is CanUseToolShadowedWarning]
+
+    for mode in ("bypassPermissions", "dontAsk"):
+        [text] = warned(can_use_tool=ask, permission_mode=mode, allowed_tools=["Read"])
+        assert mode in text
+    [text] = warned(can_use_tool=ask, allowed_tools=["Read", "Bash(ls)", "Glob(*)", "mcp__srv", "Read"])
+    assert "about Read, Glob, mcp__srv:" in text
+    assert warned(can_use_tool=ask, allowed_tools=["Bash(ls)"], permission_mode="acceptEdits") == []
+    assert warned(allowed_tools=["Read"], permission_mode="bypassPermissions") == []
+
+
+def test_a_deleted_working_folder_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    try:
+        with pytest.raises(CLIConnectionError, match="The working directory has been deleted: go to another folder"):
+            ground_of(ClaudeAgentOptions())
+    finally:
+        os.chdir("/")
 
 
 @pytest.mark.anyio

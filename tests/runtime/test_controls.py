@@ -57,6 +57,24 @@ async def test_set_model_takes_effect_with_the_next_turn_and_is_told_before_it(t
     assert kinds == {"text"}, "thinking of the first model must not be sent to the other"
 
 
+async def test_set_model_before_the_first_turn_sends_no_frame_of_its_own(tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"model": "other", "steps": [{"text": "hi"}]}')
+    async with session_for(tmp_path, ScriptedModel([]), tools=[]) as session:
+        await session.control({"subtype": "set_model", "model": f"scripted:{other}"})
+        await session.send(user("go"))
+        frames = await until_result(session)
+    assert (frames[0]["type"], frames[0].get("model")) == ("system", "other")
+    assert "user" not in {frame["type"] for frame in frames}
+
+
+async def test_the_answer_to_initialize_lists_the_models_that_are_known(tmp_path: Path) -> None:
+    async with session_for(tmp_path, ScriptedModel([], model="mine"), tools=[]) as session:
+        rows = (await session.start())["models"]
+    assert [row["value"] for row in rows] == ["mine", "sonnet", "opus", "haiku"]
+    assert all(row["resolvedModel"] and row["displayName"] and row["description"] for row in rows)
+
+
 async def test_a_model_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     async with session_for(tmp_path, ScriptedModel([Say("hi")]), tools=[]) as session:
         with pytest.raises(ControlError, match="/no/such/file"):

@@ -300,6 +300,40 @@ async def test_a_hook_replaces_the_output(tmp_path: Path) -> None:
     assert text_of(results(frames)[0]) == "[redacted]"
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, ["a", "b"]),
+        ({"type": "text", "text": "a"}, ["a"]),
+        ({"n": 1}, ['{"n": 1}']),
+    ],
+)
+@pytest.mark.parametrize("name", ["updatedToolOutput", "updatedMCPToolOutput"])
+async def test_an_object_in_place_of_the_output_goes_on_as_blocks(
+    name: str, given: Any, shown: list[str], tmp_path: Path
+) -> None:
+    replace = hooks("PostToolUse", hook(specific("PostToolUse", **{name: given})))
+    model = ScriptedModel([Call("Bash", {"command": "echo secret"}), Say("ok")])
+    frames = await play(tmp_path, model, hooks=replace, allowed_tools=["Bash"])
+    assert [block["text"] for block in results(frames)[0]["content"]] == shown
+
+
+async def test_hooks_are_told_the_effort_in_force(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    every: dict[str, Any] = {}
+    for event in ("PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "PermissionRequest", "UserPromptSubmit"):
+        every |= hooks(event, hook({}, seen))
+    calls = [Call("Bash", {"command": "echo hi"}), Call("Bash", {"command": "false"}), Call("Bash", {"command": "touch x"})]
+    await play(tmp_path, ScriptedModel([*calls, Say("ok")]), hooks=every, allowed_tools=["Bash(echo *)", "Bash(false)"])
+    told = {payload["hook_event_name"]: payload.get("effort") for payload in seen}
+    assert told.pop("UserPromptSubmit") is None
+    assert set(told) == {"PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "PermissionRequest"}
+    assert all(effort == {"level": "medium"} for effort in told.values())
+    seen.clear()
+    await play(tmp_path, ScriptedModel([Say("ok")]), hooks=every, effort="high")
+    assert [payload["effort"] for payload in seen if payload["hook_event_name"] == "Stop"] == [{"level": "high"}]
+
+
 async def test_continue_false_ends_the_turn_after_that_tool(tmp_path: Path) -> None:
     stop = hooks("PostToolUse", hook({"continue_": False, "stopReason": "Enough."}))
     model = ScriptedModel([Call("Bash", {"command": "echo hi"}), Say("never")])

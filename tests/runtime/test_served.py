@@ -1,6 +1,7 @@
 """A session behind a wire: the order in which frames and questions go out."""
 
 import json
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import pytest
 
 from toolwright.concurrency import Channel
-from toolwright.runtime.served import serve
+from toolwright.runtime.served import PAUSE_VARIABLE as PAUSE
+from toolwright.runtime.served import callback_pause, serve
 from toolwright.types import ClaudeAgentOptions
 
 pytestmark = pytest.mark.anyio
@@ -81,6 +83,30 @@ async def test_a_call_is_sent_before_the_questions_about_it(tmp_path: Path) -> N
         "success",
         "idle",
     ]
+
+
+@pytest.mark.parametrize(("given", "seconds"), [({}, 0.002), ({PAUSE: "0"}, 0), ({PAUSE: "soon"}, 0.002), ({PAUSE: "-1"}, 0)])
+def test_the_pause_before_questions_is_two_milliseconds_unless_said_otherwise(given: dict[str, str], seconds: float) -> None:
+    assert callback_pause(given) == seconds
+
+
+@pytest.mark.parametrize(("setting", "paused"), [("100", True), ("0", False)])
+async def test_a_question_leaves_the_client_time_to_read_the_answer_it_is_about(
+    setting: str, paused: bool, tmp_path: Path
+) -> None:
+    moments: dict[str, float] = {}
+
+    class Clock(Wire):
+        async def write(self, frame: Frame) -> None:
+            moments.setdefault(frame.get("request", frame).get("subtype") or frame["type"], time.perf_counter())
+            await super().write(frame)
+
+    options = settings(tmp_path)
+    options["env"]["TOOLWRIGHT_CALLBACK_PAUSE_MS"] = setting
+    wire = Clock(initialize(PreToolUse=HOOK), GO)
+    assert await serve(ClaudeAgentOptions(**options), wire.read(), wire.write) == 0
+    waited = moments["hook_callback"] - moments["assistant"]
+    assert waited >= 0.1 if paused else waited > 0
 
 
 async def test_a_hook_that_answers_for_the_person_ends_the_waiting(tmp_path: Path) -> None:

@@ -345,3 +345,23 @@ async def test_closing_a_session_ends_its_servers(tmp_path: Path) -> None:
         server = session.started.conversation.toolbox.connections["fault"].server
         pid = int((await server.call_tool("pid", {}))["content"][0]["text"])
     assert not is_alive(pid)
+
+
+async def test_the_generic_form_calls_the_tool_it_names_under_that_tools_rules(tmp_path: Path) -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    servers = {"calc": create_sdk_mcp_server("calc", tools=[add])}
+    given = {"server": "calc", "tool": "add", "arguments": {"a": 1, "b": 2}}
+    calls = [Call("McpInput", given), Call("McpInput", {"name": "mcp__calc__add", "input": {"a": 2, "b": 2}})]
+    calls += [Call("McpInput", {"server": "other", "tool": "add"})]
+    model = ScriptedModel([*calls, Say("done")])
+    frames = await play(tmp_path, model, mcp_servers=servers, allowed_tools=["mcp__calc__add"], tools=[])
+    first, second, third = (text_of(result) for result in results(frames))
+    assert (first, second) == ("3", "4")
+    assert "McpInput calls a tool of an MCP server" in third
+    model = ScriptedModel([Call("McpInput", given), Say("done")])
+    frames = await play(
+        tmp_path, model, mcp_servers=servers, disallowed_tools=["mcp__calc__add"], allowed_tools=["McpInput"], tools=[]
+    )
+    assert [denial["tool_name"] for denial in frames[-1]["permission_denials"]] == ["mcp__calc__add"]

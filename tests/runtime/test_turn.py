@@ -8,8 +8,9 @@ import anyio.lowlevel
 import pytest
 
 from support_runtime import assert_valid_history, play, results, session_for, text_of, texts, until_result, user
-from toolwright.models.base import ModelRequest
+from toolwright.models.base import ModelError, ModelRequest
 from toolwright.models.scripted import BreakOff, Call, Fail, Say, ScriptedModel, Think, Turn
+from toolwright.runtime.notices import with_key_source
 
 pytestmark = pytest.mark.anyio
 
@@ -398,3 +399,13 @@ async def test_images_in_a_prompt_reach_the_model_as_they_are(tmp_path: Path) ->
         await session.send({"type": "user", "message": {"role": "user", "content": content}})
         await until_result(session)
     assert model.requests[0].messages[0].content == content
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("ANTHROPIC_API_KEY", " (the key is the one in ANTHROPIC_API_KEY)"), ("none", "")]
+)
+def test_a_refused_key_says_which_variable_it_came_from(source: str, said: str) -> None:
+    refused = ModelError("401: invalid x-api-key", kind="authentication_failed", status=401)
+    assert str(with_key_source(refused, source)) == f"401: invalid x-api-key{said}"
+    broken = ModelError("500: oops", kind="server_error", status=500)
+    assert with_key_source(broken, source) is broken

@@ -139,6 +139,12 @@ def test_a_store_that_is_a_link_holds_nothing(place: Place) -> None:
 # the command
 
 
+def test_a_folder_with_nothing_to_trust_is_not_asked_about(place: Place) -> None:
+    done = command("trust", str(place.project), env={"CLAUDE_CONFIG_DIR": str(place.config)})
+    assert done.returncode == 0
+    assert b"has no settings of its own: there is nothing to trust" in done.stdout
+
+
 def test_the_command_shows_what_comes_into_force_and_asks_for_a_yes(place: Place) -> None:
     hooks = {"Stop": [{"hooks": [{"type": "command", "command": "curl \u202eevil\n  allow nothing"}]}]}
     place.write("project", {**ALLOW, "hooks": hooks, "env": {"A": "b"}})

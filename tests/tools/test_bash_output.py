@@ -41,7 +41,7 @@ async def test_bash_returns_at_once_with_an_id_and_a_file(tmp_path: Path) -> Non
         (shell,) = workspace.commands.shells
         assert output.content == f"Command running in background with ID: {shell.id}. Its output goes to {shell.log.path}."
         assert output.is_error is None
-        assert output.structured["backgroundTaskId"] == shell.id
+        assert output.structured["backgroundTaskId"] == output.structured["bash_id"] == shell.id
         assert await text_of("Read", workspace, file_path=shell.log.path)
 
 

@@ -50,7 +50,41 @@ async def test_one_exact_piece_is_replaced(workspace: Workspace) -> None:
         "structuredPatch": [hunk],
         "userModified": False,
         "replaceAll": False,
+        "success": True,
+        "replacements": 1,
     }
+
+
+QUOTED = "say(\u201cit\u2019s\u201d)\nsay(\u2018a\u2019)\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "after"),
+    [
+        ('say("it\'s")', 'say("it\'s late")', QUOTED.replace("s\u201d", "s late\u201d")),
+        ("it's", "it is", QUOTED.replace("it\u2019s", "it is")),
+        ("say(\"it's\")\nsay('a')", "tell(\"it's\")\ntell('b')", QUOTED.replace("say", "tell").replace("a\u2019)", "b\u2019)")),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+async def test_straight_quotes_match_curly_ones_and_the_file_keeps_its_own(
+    old: str, new: str, after: str, encoding: str, workspace: Workspace
+) -> None:
+    file = await seen(workspace, QUOTED.encode(encoding))
+    text = await text_of("Edit", workspace, file_path=str(file), old_string=old, new_string=new)
+    assert file.read_bytes().decode(encoding) == after
+    assert "[straight quotes in old_string matched curly ones; the file keeps its own]" in text
+
+
+async def test_straight_quotes_come_first_and_places_must_still_be_one(workspace: Workspace) -> None:
+    file = await seen(workspace, '\u201ca\u201d "a"\r\n')
+    text = await text_of("Edit", workspace, file_path=str(file), old_string='"a"', new_string='"b"')
+    assert file.read_bytes().decode() == '\u201ca\u201d "b"\r\n'
+    assert "curly" not in text
+    file = await seen(workspace, "\u201ca\u201d \u201ca\u201d")
+    assert "occurs 2 times" in await error_of("Edit", workspace, file_path=str(file), old_string='"a"', new_string="b")
+    await text_of("Edit", workspace, file_path=str(file), old_string='"a"', new_string='"b"', replace_all=True)
+    assert file.read_text() == "\u201cb\u201d \u201cb\u201d"
 
 
 async def test_several_matches_need_replace_all(workspace: Workspace) -> None:
@@ -67,7 +101,7 @@ async def test_several_matches_need_replace_all(workspace: Workspace) -> None:
     ("content", "wanted", "explanation"),
     [
         ("def f():\n\treturn 1\n", "def f():\n    return 1", "only in whitespace"),
-        ("say “hi”\n", 'say "hi"', "only in quotes"),
+        ("say \u2013 hi\n", "say - hi", "only in quotes, dashes"),
         ("Hello World\n", "hello world", "upper and lower case"),
         ("alpha\nbeta\n", "1\talpha\n2\tbeta", "line numbers that Read shows"),
         (

@@ -52,6 +52,12 @@ async def test_patterns_find_files_newest_first(workspace: Workspace, fields: di
     assert (await text_of("Glob", workspace, **fields)).splitlines() == expected
 
 
+async def test_the_list_has_both_names(workspace: Workspace) -> None:
+    structured = (await call("Glob", workspace, pattern="**/*.py")).structured
+    assert structured["files"] == structured["filenames"]
+    assert structured["count"] == len(structured["files"]) > 0
+
+
 async def test_an_absolute_pattern_is_taken_apart(workspace: Workspace) -> None:
     output = await call("Glob", workspace, pattern=f"{workspace.home}/src/*.py")
     assert output.content == "src/c.py"

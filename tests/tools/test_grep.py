@@ -50,12 +50,29 @@ def shown(text: str) -> list[str]:
     return [line for line in text.splitlines() if line not in ("No matches found", "No files found")]
 
 
+async def test_matches_leave_out_the_lines_around_and_need_no_numbers(workspace: Workspace) -> None:
+    fields = {"pattern": "alpha", "path": "a.py", "output_mode": "content", "-n": False, "-C": 1}
+    output = await call("Grep", workspace, **fields)
+    assert output.structured["matches"] == [{"file": f"{workspace.home}/a.py", "line": 2, "content": "def alpha():"}]
+
+
+@pytest.mark.parametrize("kind", ["tsx", "jsx"])
+async def test_types_that_ripgrep_does_not_know(kind: str, workspace: Workspace) -> None:
+    (Path(workspace.home) / f"view.{kind}").write_text("TODO\n")
+    assert await text_of("Grep", workspace, pattern="TODO", type=kind) == f"view.{kind}"
+
+
 async def test_the_three_modes(workspace: Workspace) -> None:
     files = await call("Grep", workspace, pattern="TODO", glob="*.py")
     assert files.content == "a.py\nsrc/x:y 12-z.py"
     assert files.structured["filenames"][0] == f"{workspace.home}/a.py"
     lines = await call("Grep", workspace, pattern="TODO", include="*.py", output_mode="content")
     assert lines.content == "a.py:4:# TODO one\na.py:8:# TODO two\nsrc/x:y 12-z.py:1:TODO odd name"
+    assert lines.structured["matches"] == [
+        {"file": f"{workspace.home}/a.py", "line": 4, "content": "# TODO one"},
+        {"file": f"{workspace.home}/a.py", "line": 8, "content": "# TODO two"},
+        {"file": f"{workspace.home}/src/x:y 12-z.py", "line": 1, "content": "TODO odd name"},
+    ]
     counts = await call("Grep", workspace, pattern="TODO", output_mode="count", type="py", exclude="src/c*")
     assert counts.content == "a.py:2\nsrc/x:y 12-z.py:1"
     assert counts.structured["numMatches"] == 3

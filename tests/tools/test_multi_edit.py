@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from support_tools import TOOLS, call, error_of, make_workspace, text_of
 from toolwright.tools.base import InvalidInput
+from toolwright.tools.multi_edit import MultiEdit
 from toolwright.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +54,8 @@ async def test_edits_are_made_in_order_each_on_what_the_last_one_left(workspace:
         "originalFile": "a = 1\nb = 2\na = 1\n",
         "structuredPatch": [{"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": 4, "lines": lines}],
         "userModified": False,
+        "success": True,
+        "replacements": 4,
     }
 
 
@@ -162,3 +165,57 @@ def test_it_is_the_same_as_one_edit_after_the_other_or_nothing(
         assert bool(output.is_error) == any(result.is_error for result in results)
 
     anyio.run(both)
+
+
+async def several(workspace: Workspace) -> tuple[Path, Path]:
+    one, two = (Path(workspace.home) / name for name in ("one.py", "two.py"))
+    for file in (one, two):
+        file.write_text("a = 1\n")
+        await text_of("Read", workspace, file_path=str(file))
+    return one, two
+
+
+async def test_edits_may_name_files_of_their_own(workspace: Workspace) -> None:
+    one, two = await several(workspace)
+    edits = [edit("a", "b"), {**edit("a", "c"), "file_path": str(two)}, edit("b = 1", "b = 2")]
+    output = await call("MultiEdit", workspace, file_path=str(one), edits=edits)
+    assert (one.read_text(), two.read_text()) == ("b = 2\n", "c = 1\n")
+    assert [file["filePath"] for file in output.structured["files"]] == [str(one), str(two)]
+    assert (output.structured["success"], output.structured["replacements"]) == (True, 3)
+
+
+async def test_a_failing_edit_of_one_file_leaves_all_files_alone(workspace: Workspace) -> None:
+    one, two = await several(workspace)
+    edits = [{**edit("a", "b"), "file_path": str(one)}, {**edit("missing", "c"), "file_path": str(two)}]
+    error = await error_of("MultiEdit", workspace, edits=edits)
+    assert "two.py" in error
+    assert "No file was changed." in error
+    assert (one.read_text(), two.read_text()) == ("a = 1\n", "a = 1\n")
+    assert "file_path is missing" in await error_of("MultiEdit", workspace, edits=[edit("a", "b")])
+
+
+async def test_every_file_is_told_to_the_permissions(workspace: Workspace) -> None:
+    tool = MultiEdit()
+    parsed = tool.parse({"edits": [{**edit("a", "b"), "file_path": "/one"}, {**edit("a", "b"), "file_path": "/two"}]})
+    assert set(tool.effects(parsed, workspace).writes) == {"/one", "/two"}
+
+
+async def test_files_get_their_content_back_when_the_disk_fails_in_between(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = await several(workspace)
+    original = Workspace.replace_file
+    written: list[str] = []
+
+    async def fails_at_the_second(self: Workspace, path: str, change: Any) -> Any:
+        if path == str(two) and written:
+            raise OSError("disk full")
+        replaced = await original(self, path, change)
+        written.append(path)
+        return replaced
+
+    monkeypatch.setattr(Workspace, "replace_file", fails_at_the_second)
+    edits = [{**edit("a", "b"), "file_path": str(file)} for file in (one, two)]
+    assert "disk full. The other files have their old content again." in await error_of("MultiEdit", workspace, edits=edits)
+    assert written == [str(one), str(one)]
+    assert (one.read_text(), two.read_text()) == ("a = 1\n", "a = 1\n")

@@ -43,14 +43,14 @@ def sample() -> dict[str, Any]:
     )
 
 
-async def test_replacing_a_code_cell_clears_its_outputs_and_keeps_its_metadata(workspace: Workspace) -> None:
+async def test_replacing_a_code_cell_keeps_its_outputs_and_metadata(workspace: Workspace) -> None:
     file = await seen(workspace, sample())
     before = file.read_text()
     output = await call("NotebookEdit", workspace, notebook_path=str(file), cell_id="first", new_source="a = 2\nprint(a)")
     expected = sample()
-    expected["cells"][1] |= {"source": ["a = 2\n", "print(a)"], "outputs": [], "execution_count": None}
+    expected["cells"][1] |= {"source": ["a = 2\n", "print(a)"], "execution_count": None}
     assert file.read_text() == as_jupyter(expected)
-    assert output.content == f"Cell first replaced in {file}. [its outputs were cleared]"
+    assert output.content == f"Cell first replaced in {file}. [its outputs were kept: they are from before this change]"
     assert output.structured == {
         "new_source": "a = 2\nprint(a)",
         "old_source": "a = 1\na",
@@ -149,7 +149,7 @@ async def test_the_layout_of_the_file_is_kept(workspace: Workspace, layout: Call
     fields = {"path": str(file), "cell_id": "first", "edit_mode": "insert", "cell_type": "code", "new_source": "n"}
     made = await call("NotebookEdit", workspace, **fields)
     expected = sample()
-    expected["cells"][1] |= {"source": ["größe\n", "2"], "outputs": [], "execution_count": None}
+    expected["cells"][1] |= {"source": ["größe\n", "2"], "execution_count": None}
     expected["cells"].insert(2, code("n", cell_id=made.structured["cell_id"]))
     assert file.read_bytes().decode() == layout(expected)
 
@@ -311,5 +311,8 @@ def test_untouched_cells_keep_their_bytes_and_the_result_is_valid(
             assert changed["metadata"] == json.loads(before[number])["metadata"]
     source = changed["source"]
     assert (source if isinstance(source, str) else "".join(source)) == edit["new_source"]
-    assert not changed.get("outputs")
+    if edit["edit_mode"] == "insert" or changed["cell_type"] != "code":
+        assert not changed.get("outputs")
+    else:
+        assert changed["outputs"] == json.loads(before[number]).get("outputs", [])
     assert changed.get("execution_count") is None

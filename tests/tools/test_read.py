@@ -21,7 +21,8 @@ async def test_lines_come_with_their_numbers_and_the_structured_result(tmp_path:
     assert output.is_error is None
     assert output.structured == {
         "type": "text",
-        "file": {"filePath": str(file), "content": "one\ntwo", "numLines": 2, "startLine": 1, "totalLines": 2},
+        "file": {"filePath": str(file), "content": "one\ntwo", "numLines": 2, "startLine": 1, "totalLines": 2}
+        | {"size": 8, "encoding": "utf-8"},
     }
 
 

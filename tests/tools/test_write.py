@@ -23,6 +23,7 @@ async def test_a_new_file_is_made_with_its_folders(tmp_path: Path) -> None:
         "structuredPatch": [],
         "originalFile": None,
         "userModified": False,
+        "success": True,
         "bytesWritten": 7,
     }
     assert Path(path).read_text() == "héllo\n"

@@ -17,6 +17,7 @@ from toolwright.types import (
     OptionsError,
     ProcessError,
     ResultError,
+    SDKJSONDecodeError,
 )
 
 
@@ -24,7 +25,7 @@ def test_all_errors_share_one_root() -> None:
     public = [getattr(types, name) for name in types.__all__]
     errors = [each for each in public if isinstance(each, type) and issubclass(each, Exception)]
     assert {error for error in errors if not issubclass(error, ClaudeSDKError)} == {types.CanUseToolShadowedWarning}
-    assert len(errors) == 10
+    assert len(set(errors)) == 10
 
 
 def test_the_tree_is_as_drawn() -> None:
@@ -89,8 +90,16 @@ def test_result_error_leaves_odd_fields_out() -> None:
 )
 def test_text_of_a_result_error_says_what_the_frame_says(frame: dict[str, Any], reason: str) -> None:
     error = ResultError.from_result(frame, 1)
-    assert str(error) == f"Claude Code returned an error result: {reason} (exit code: 1)"
+    assert str(error) == f"toolwright returned an error result: {reason} (exit code: 1)"
     assert error.data == frame
+
+
+def test_blank_error_lines_are_dropped_and_the_others_trimmed() -> None:
+    assert ResultError("It failed", {"errors": ["", " \n", " one\n", 2, "two"]}).errors == ["one", "two"]
+
+
+def test_undecodable_line_has_a_second_name() -> None:
+    assert SDKJSONDecodeError is CLIJSONDecodeError
 
 
 def test_undecodable_line_is_shown_in_part_and_kept_whole() -> None:

@@ -24,6 +24,8 @@ Usage: toolwright [flags] [prompt]
        toolwright mcp serve|add|list|get|test|remove|login …
        toolwright permissions explain TOOL JSON [--allow RULE]…
        toolwright doctor [--json] [--mechanism NAME]
+       toolwright config [DIR] [--json]
+       toolwright help [COMMAND] | version
 
 Runs an agent: a model that works with tools on the files of this folder.
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from toolwright.types import ClaudeAgentOptions
 
 STDIN, STDOUT, STDERR = 0, 1, 2
+EXIT_INTERRUPTED = 130
+COMMANDS = ("demo", "trust", "permissions", "mcp", "doctor", "config", "help", "version")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,12 +37,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OutputClosed:
         return EXIT_OUTPUT_CLOSED
     except KeyboardInterrupt:
-        return 130
+        return EXIT_INTERRUPTED
 
 
 def _dispatch(arguments: list[str]) -> int:
     if arguments in (["-v"], ["--version"]):
         return _show(_version("--version" in arguments))
+    if arguments == ["version"]:
+        return _show(_version(True))
+    if arguments[:1] == ["help"]:
+        return _help_about(arguments[1:])
+    if arguments[:1] == ["config"]:
+        from toolwright.cli.config import config_command
+
+        return config_command(arguments[1:])
     if arguments[:1] == ["demo"]:
         from toolwright.cli.demo import demo_command
 
@@ -93,6 +103,17 @@ def _show_help() -> int:
     return _show(help_text(min(max(get_terminal_size().columns, 60), 100)))
 
 
+def _help_about(words: list[str]) -> int:
+    """`toolwright help`, and `toolwright help COMMAND` for what the command says with --help."""
+    if len(words) == 1 and words[0] in COMMANDS and words[0] not in ("help", "version"):
+        return _dispatch([words[0], "--help"])
+    if words and words[0] not in COMMANDS:
+        from toolwright.cli.flags import UsageError
+
+        raise UsageError(f"there is no command {words[0]!r}; there are {', '.join(COMMANDS)}")
+    return _show_help()
+
+
 def _start(line: CommandLine) -> int:
     from toolwright.cli.failures import tell
     from toolwright.cli.options import options_from_flags
@@ -138,8 +159,10 @@ def _refuse_mistyped_command(words: Sequence[str]) -> None:
 
     from toolwright.cli.flags import UsageError
 
-    commands = ("demo", "trust", "permissions", "mcp", "doctor")
-    near = get_close_matches(words[0], commands, n=1, cutoff=0.7) if len(words) == 1 else []
+    if len(words) != 1 or len(words[0]) < 3:
+        return
+    begun = [command for command in COMMANDS if command.startswith(words[0].lower())]
+    near = begun or get_close_matches(words[0].lower(), COMMANDS, n=1, cutoff=0.6)
     if near:
         raise UsageError(f"unknown command {words[0]!r} (did you mean {near[0]}? to ask it as a prompt: -p {words[0]})")
 
@@ -163,7 +186,10 @@ def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
         opened = _open_at_terminal if _is_attended(line) else _open_session
         return await ask(lambda: opened(options), prompt, output=output, output_format=output_format)
 
-    return run(work, debug=_debug(line.values))
+    code = run(work, debug=_debug(line.values))
+    if code == EXIT_INTERRUPTED and line.values.get("output-format", "text") == "text":
+        complain('stopped; to go on where it was: toolwright --continue "…"')
+    return code
 
 
 def _rewind(line: CommandLine, options: ClaudeAgentOptions) -> int:

@@ -63,6 +63,9 @@ def _trust(folder: str, wishes: dict[str, object]) -> int:
         write_now(1, f"{visible(folder)} is not trusted any more.\n")
         return 0
     files = folder_files(where)  # read once: what is shown is what is agreed to
+    if not files:
+        write_now(1, f"{visible(folder)} has no settings of its own: there is nothing to trust.\n")
+        return 0
     settings = together(files, trusted=True)
     write_now(1, "".join(visible(line.replace("\n", "\\n")) + "\n" for line in (f"{folder} says:", *_shown(settings))))
     if wishes.get("show"):

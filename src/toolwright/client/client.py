@@ -38,8 +38,6 @@ class ClaudeSDKClient:
     session stays usable.
     """
 
-    __slots__ = ("__weakref__", "_feeding", "_session", "_transport", "options")
-
     def __init__(self, options: ClaudeAgentOptions | None = None, transport: Transport | None = None) -> None:
         self.options = options if options is not None else ClaudeAgentOptions()
         self._transport = transport

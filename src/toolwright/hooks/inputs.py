@@ -16,6 +16,10 @@ MATCHED_FIELD: Mapping[str, str] = {name: event.matched for name, event in EVENT
 """The field of an event's input that its matchers are about; events not named here are for every hook."""
 
 
+EFFORT_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "Stop", "SubagentStop"})
+"""Events whose input says how hard the model is to think."""
+
+
 class Scene(Struct, frozen=True):
     """What all events of a moment share."""
 
@@ -152,13 +156,13 @@ def _event(scene: Scene, name: str, *, with_mode: bool = False) -> dict[str, Any
         payload["prompt_id"] = scene.prompt_id
     if with_mode and scene.permission_mode is not None:
         payload["permission_mode"] = scene.permission_mode
+    if name in EFFORT_EVENTS and scene.effort is not None:
+        payload["effort"] = {"level": scene.effort}
     return payload
 
 
 def _tool_event(scene: Scene, name: str, call: ToolCall) -> dict[str, Any]:
     payload = _event(scene, name, with_mode=True)
-    if scene.effort is not None:
-        payload["effort"] = {"level": scene.effort}
     server = {"name": call.mcp_server, "source": "sdk"} if call.mcp_server is not None else None
     optional = {"agent_id": scene.agent_id, "agent_type": scene.agent_type, "mcp_server": server}
     payload.update((key, value) for key, value in optional.items() if value is not None)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from toolwright.mcp.annotations import protocol_annotations
+from msgspec import Struct
+
+from toolwright.mcp.annotations import ToolAnnotations, protocol_annotations
 from toolwright.mcp.base import ServedTool
 from toolwright.mcp.functions import InvalidArguments, call, converted_to
 from toolwright.mcp.results import CallResult, call_result
@@ -21,10 +26,19 @@ class InvalidOutput(Exception):
     """A handler's structured content does not fit its own schema."""
 
 
+class CallContext(Struct, frozen=True):
+    """What a handler may know of its call besides the arguments."""
+
+    tool_use_id: str
+    """The id of the call in the conversation; empty if it came from elsewhere."""
+    tool: str
+    server: str = ""
+
+
 class Entry:
     """One tool of a server: its description as served, and the way to its handler."""
 
-    __slots__ = ("_handler", "_input_class", "_output", "_validator", "enabled", "served", "tool")
+    __slots__ = ("_handler", "_input_class", "_output", "_takes_context", "_validator", "enabled", "served", "tool")
 
     def __init__(self, tool: SdkMcpTool[Any], *, enabled: bool = True) -> None:
         try:
@@ -36,16 +50,19 @@ class Entry:
         self.enabled = enabled
         self.served = ServedTool(tool.name, tool.description, schema, annotations, meta, tool.output_schema)
         self._handler = tool.handler
+        self._takes_context = takes_context(tool.handler)
         self._validator = InputValidator(schema)
         self._output = None if tool.output_schema is None else InputValidator(tool.output_schema)
         declared = tool.input_schema
         self._input_class = declared if has_fields(declared) and not is_typed_dict(declared) else None
 
-    async def call(self, arguments: dict[str, Any]) -> CallResult:
+    async def call(self, arguments: dict[str, Any], context: CallContext) -> CallResult:
+        arguments = with_defaults(self.served.input_schema, arguments)
         if problem := self._validator.problem(arguments):
             raise InvalidArguments(problem)
         given: Any = arguments if self._input_class is None else converted_to(self._input_class, arguments)
-        result = call_result(await call(self._handler, given))
+        more = (context,) if self._takes_context else ()
+        result = call_result(await call(self._handler, given, *more))
         if self._output is not None and not result["isError"]:
             self._check_output(self._output, result.get("structuredContent"))
         return result
@@ -54,6 +71,33 @@ class Entry:
         problem = "it has no structuredContent" if structured is None else validator.problem(structured)
         if problem:
             raise InvalidOutput(problem)
+
+
+def takes_context(handler: Callable[..., Any]) -> bool:
+    """Whether a handler must have a second argument. One that has a default keeps it: it is the author's own."""
+    try:
+        parameters = list(inspect.signature(handler).parameters.values())
+    except (TypeError, ValueError):  # a callable that does not tell
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [one for one in parameters if one.kind in kinds and one.default is inspect.Parameter.empty]
+    return len(required) == 2
+
+
+def with_defaults(schema: dict[str, Any], value: Any) -> Any:
+    """A copy of `value` with what the schema says about properties that are absent, in objects inside it too."""
+    properties = schema.get("properties")
+    if not isinstance(value, dict) or not isinstance(properties, dict):
+        return value
+    filled = dict(value)
+    for name, described in properties.items():
+        if not isinstance(described, dict):
+            continue
+        if name in filled:
+            filled[name] = with_defaults(described, filled[name])
+        elif "default" in described:
+            filled[name] = copy.deepcopy(described["default"])
+    return filled
 
 
 class RegisteredTool:
@@ -68,6 +112,32 @@ class RegisteredTool:
     @property
     def name(self) -> str:
         return self._entry.tool.name
+
+    @property
+    def title(self) -> str | None:
+        """The name for people, if its annotations give one."""
+        return getattr(self._entry.tool.annotations, "title", None)
+
+    @property
+    def description(self) -> str:
+        return self._entry.tool.description
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """As JSON Schema, however it was declared."""
+        return self._entry.served.input_schema
+
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        return self._entry.tool.output_schema
+
+    @property
+    def annotations(self) -> ToolAnnotations | None:
+        return self._entry.tool.annotations
+
+    @property
+    def handler(self) -> Callable[..., Any]:
+        return self._entry.tool.handler
 
     @property
     def enabled(self) -> bool:

@@ -83,7 +83,7 @@ def _read_request(message: Any) -> tuple[str, dict[str, Any]]:
 async def _serve(server: ToolServer, method: str, params: dict[str, Any]) -> dict[str, Any]:
     match method:
         case "initialize":
-            return _initialize(server, params)
+            return _initialize(server, params, has_tools=bool(await server.list_tools()))
         case "ping":
             return {}
         case "tools/list":
@@ -93,13 +93,13 @@ async def _serve(server: ToolServer, method: str, params: dict[str, Any]) -> dic
     raise _Refused(METHOD_NOT_FOUND, f"Method not found: {method[:200]}")
 
 
-def _initialize(server: ToolServer, params: dict[str, Any]) -> dict[str, Any]:
+def _initialize(server: ToolServer, params: dict[str, Any], *, has_tools: bool) -> dict[str, Any]:
     wanted = params.get("protocolVersion")
     if not isinstance(wanted, str):
         raise _Refused(INVALID_PARAMS, 'initialize needs "protocolVersion", a string')
     return {
         "protocolVersion": wanted if wanted in PROTOCOL_VERSIONS else PROTOCOL_VERSIONS[0],
-        "capabilities": {"tools": {"listChanged": True}},
+        "capabilities": {"tools": {"listChanged": True}} if has_tools else {},
         "serverInfo": {"name": server.name, "version": server.version},
     }
 

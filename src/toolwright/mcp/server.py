@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from toolwright.mcp.base import ServedTool, ToolServer
 from toolwright.mcp.functions import InvalidArguments
-from toolwright.mcp.registered import Entry, InvalidOutput, RegisteredTool
+from toolwright.mcp.registered import CallContext, Entry, InvalidOutput, RegisteredTool
 from toolwright.mcp.results import CallResult, MalformedResult, error_result
-from toolwright.mcp.tool import SdkMcpTool, as_tool
+from toolwright.mcp.tool import SdkMcpTool, as_tool, tool
 from toolwright.mcp.validation import InvalidSchema
 
 if TYPE_CHECKING:
@@ -86,6 +86,31 @@ class InProcessServer:
         self.changed()
         return RegisteredTool(self, entry)
 
+    def tool(
+        self,
+        name: str | SdkMcpTool[Any] | Callable[..., Any],
+        description: str | None = None,
+        input_schema: type[Any] | dict[str, Any] | None = None,
+        handler: Callable[..., Any] | None = None,
+        **more: Any,
+    ) -> Any:
+        """`register` as other MCP libraries spell it: `server.tool(name, description, schema, handler)` gives the handle.
+
+        Without a handler it decorates the function below. `more` is what `@tool` takes: annotations, output_schema.
+        """
+        if not isinstance(name, str):
+            return self.register(name)
+        decorate: Callable[[Callable[..., Any]], SdkMcpTool[Any]] = tool(name, description, input_schema, **more)  # type: ignore[arg-type]  # any of its forms
+        if handler is not None:
+            return self.register(decorate(handler))
+
+        def decorator(function: Callable[..., Any]) -> SdkMcpTool[Any]:
+            made = decorate(function)
+            self.register(made)
+            return made
+
+        return decorator
+
     def registered(self, name: str) -> RegisteredTool:
         """The handle of a tool that is there. Raises KeyError."""
         return RegisteredTool(self, self._entries[name])
@@ -147,7 +172,7 @@ class InProcessServer:
         if not entry.enabled:
             return error_result(f"Tool {name} is disabled.")
         try:
-            return await entry.call(arguments)
+            return await entry.call(arguments, CallContext(tool_use_id, name, self.name))
         except InvalidArguments as error:
             return error_result(f"Input validation error: {error}")
         except InvalidSchema as error:

@@ -45,11 +45,21 @@ class FunctionTool(SdkMcpTool[Any]):
 def tool(name: Callable[..., Any], /) -> FunctionTool: ...
 @overload
 def tool(
-    name: str, description: str, input_schema: type[Any] | dict[str, Any], annotations: Any = None
-) -> Callable[[Callable[[Any], Any]], SdkMcpTool[Any]]: ...
+    name: str,
+    description: str,
+    input_schema: type[Any] | dict[str, Any],
+    annotations: Any = None,
+    *,
+    output_schema: dict[str, Any] | None = None,
+) -> Callable[[Callable[..., Any]], SdkMcpTool[Any]]: ...
 @overload
 def tool(
-    name: str | None = None, description: str | None = None, input_schema: None = None, annotations: Any = None
+    name: str | None = None,
+    description: str | None = None,
+    input_schema: None = None,
+    annotations: Any = None,
+    *,
+    output_schema: dict[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 @overload
 def tool(
@@ -58,26 +68,33 @@ def tool(
     *,
     input_schema: type[Any] | dict[str, Any],
     annotations: Any = None,
-) -> Callable[[Callable[[Any], Any]], SdkMcpTool[Any]]: ...
+    output_schema: dict[str, Any] | None = None,
+) -> Callable[[Callable[..., Any]], SdkMcpTool[Any]]: ...
 def tool(
     name: str | Callable[..., Any] | None = None,
     description: str | None = None,
     input_schema: type[Any] | dict[str, Any] | None = None,
     annotations: Any = None,
+    *,
+    output_schema: dict[str, Any] | None = None,
 ) -> Any:
     """Make a tool of the function below.
 
     `@tool("add", "Add two numbers", {"a": float, "b": float})`: the function takes one dict with these arguments and returns
     `{"content": [...]}`. Without `input_schema` (also `@tool` alone) the function is an ordinary one: its parameters become the
-    schema, its docstring the descriptions, its return value the result.
+    schema, its docstring the descriptions, its return value the result. `output_schema` is a JSON Schema that the result's
+    `structuredContent` must fit. A function that takes a dict may take a second argument, the call's `CallContext`.
     """
     if name is not None and not isinstance(name, str):
         return as_tool(name)
 
     def decorator(function: Callable[..., Any]) -> SdkMcpTool[Any]:
         if input_schema is None:
-            return _inferred(function, name=name, description=description, annotations=annotations)
-        return _declared(function, name=name, description=description, input_schema=input_schema, annotations=annotations)
+            made: SdkMcpTool[Any] = _inferred(function, name=name, description=description, annotations=annotations)
+        else:
+            made = _declared(function, name=name, description=description, input_schema=input_schema, annotations=annotations)
+        made.output_schema = output_schema
+        return made
 
     return decorator
 
@@ -87,7 +104,8 @@ def as_tool(given: Any) -> SdkMcpTool[Any]:
     if isinstance(given, SdkMcpTool):
         return given
     if all(hasattr(given, part) for part in ("name", "description", "input_schema", "handler")):
-        return SdkMcpTool(given.name, given.description, given.input_schema, given.handler, getattr(given, "annotations", None))
+        more = getattr(given, "annotations", None), getattr(given, "output_schema", None)
+        return SdkMcpTool(given.name, given.description, given.input_schema, given.handler, *more)
     if callable(given) and not isinstance(given, type):
         return _inferred(given, name=None, description=None, annotations=None)
     raise TypeError(f"a tool is a function or the result of @tool, not {given!r}")

@@ -238,7 +238,7 @@ class _Connections:
             return Answer(response, connection, self)
         except transport_errors() as error:
             await self.put_back(connection)
-            raise_as_model_error(error)
+            raise_as_model_error(error, self._route.origin)
         except BaseException:
             await self.put_back(connection)
             raise
@@ -356,13 +356,14 @@ def transport_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def raise_as_model_error(error: Exception) -> NoReturn:
+def raise_as_model_error(error: Exception, origin: str = "") -> NoReturn:
+    """`origin` is where the server should have been, for an error that comes before it has answered."""
     import httpcore2
 
     kind: ErrorKind = "connection"
     text = f"The connection to the model server broke: {_describe(error)}"
     if isinstance(error, httpcore2.ConnectError | httpcore2.ConnectTimeout | httpcore2.ProxyError):
-        text = f"The model server cannot be reached: {_describe(error)}"
+        text = f"The model server{f' at {origin}' if origin else ''} cannot be reached: {_describe(error)}"
     elif isinstance(error, httpcore2.TimeoutException):
         kind, text = "timeout", "The model server stayed silent for too long."
     elif isinstance(error, httpcore2.LocalProtocolError | httpcore2.UnsupportedProtocol):

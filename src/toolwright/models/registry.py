@@ -116,7 +116,7 @@ def _refuse(name: str) -> NoReturn:
 
 def _anthropic(name: str, env: Mapping[str, str]) -> ResolvedModel:
     model_id, url = _split_url(name)
-    base = url or env.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
+    base = url or _base_url(env, "ANTHROPIC_BASE_URL") or ANTHROPIC_URL
     own = _same_server(base, env.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL)
     source = _first_set(env, "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY") if own else None
     if source is None and _same_server(base, ANTHROPIC_URL):
@@ -130,7 +130,7 @@ def _anthropic(name: str, env: Mapping[str, str]) -> ResolvedModel:
 
 def _openai(name: str, env: Mapping[str, str]) -> ResolvedModel:
     model_id, url = _split_url(name)
-    base = url or env.get("OPENAI_BASE_URL") or OPENAI_URL
+    base = url or _base_url(env, "OPENAI_BASE_URL") or OPENAI_URL
     own = _same_server(base, env.get("OPENAI_BASE_URL") or OPENAI_URL)
     source = _first_set(env, "OPENAI_API_KEY") if own else None
     if source is None and _same_server(base, OPENAI_URL):
@@ -171,6 +171,14 @@ def _split_url(name: str) -> tuple[str, str | None]:
     if not host:
         raise OptionsError(f"The model {name!r} has no host in its URL.")
     return found["name"], found["url"]
+
+
+def _base_url(env: Mapping[str, str], variable: str) -> str | None:
+    """Raises `OptionsError` for an address that cannot be one; otherwise it would be told as a dead server."""
+    url = env.get(variable)
+    if url and not re.match(r"https?://[^/]", url, re.IGNORECASE):
+        raise OptionsError(f"{variable} must begin with http:// or https:// and name a host; got {url!r}.")
+    return url
 
 
 def _same_server(url: str, other: str) -> bool:

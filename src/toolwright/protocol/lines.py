@@ -65,6 +65,69 @@ class LineSplitter:
             raise CLIJSONDecodeError(start[:_SHOWN_BYTES].decode("utf-8", "replace"), reason)
 
 
+class FrameReader:
+    """Frames out of lines, one after the other; a frame that somebody spread over several lines is kept until it is whole."""
+
+    __slots__ = ("_begun", "_max_bytes")
+
+    def __init__(self, max_bytes: int | None = None) -> None:
+        self._begun = b""
+        self._max_bytes = max_bytes
+
+    def take(self, line: bytes) -> Frame | None:
+        """The frame that this line completes; None while there is none. Raises `CLIJSONDecodeError`."""
+        if not self._begun and not line.lstrip().startswith(b"{"):
+            return None
+        text = self._begun + line.strip(b"\r\n") if self._begun else line
+        if self._begun and not line.rstrip().endswith(b"}"):  # cannot be its end: not worth a look at all of it
+            self._keep(text)
+            return None
+        try:
+            frame = decode(text)
+        except CLIJSONDecodeError:
+            if not _is_unfinished(text) or (self._begun and _is_frame(line)):  # the one that had begun was torn
+                raise
+            self._keep(text)
+            return None
+        self._begun = b""
+        return frame
+
+    def end(self, rest: bytes) -> bytes:
+        """What the stream ended with, together with what waits for its end."""
+        begun, self._begun = self._begun, b""
+        return begun + rest
+
+    def _keep(self, text: bytes) -> None:
+        if self._max_bytes is not None and len(text) > self._max_bytes:
+            reason = ValueError(f"a frame is longer than max_buffer_size={self._max_bytes} bytes: raise it, or set none")
+            raise CLIJSONDecodeError(text[:_SHOWN_BYTES].decode("utf-8", "replace"), reason)
+        self._begun = text
+
+
+_FRAMES = frozenset(
+    "user assistant system result stream_event control_request control_response control_cancel_request rate_limit_event".split()  # noqa: SIM905 — a list of words
+)
+
+
+def _is_frame(line: bytes) -> bool:
+    """Whether the line is a whole frame by itself, and not an object inside one."""
+    try:
+        return line.startswith(b"{") and msgspec.json.decode(line).get("type") in _FRAMES
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def _is_unfinished(text: bytes) -> bool:
+    """Whether `text` is the beginning of a frame: right as far as it goes."""
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        return "truncated" in str(error)
+    except (UnicodeDecodeError, RecursionError):
+        return False
+    return False
+
+
 def decode(line: bytes) -> Frame | None:
     """The frame on a line; None for a blank line and for noise, which is whatever does not begin with `{`."""
     line = line.strip()

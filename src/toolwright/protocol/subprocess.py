@@ -21,7 +21,7 @@ from anyio.abc import Process
 
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.protocol import child
-from toolwright.protocol.lines import Frame, LineSplitter, decode, decode_rest
+from toolwright.protocol.lines import Frame, FrameReader, LineSplitter, decode_rest
 from toolwright.protocol.private_arguments import out_of_sight
 from toolwright.protocol.transport import Transport
 from toolwright.types import CLIConnectionError, CLINotFoundError, ProcessError
@@ -93,14 +93,14 @@ class SubprocessTransport(Transport):
 
     async def read_messages(self) -> AsyncIterator[Frame]:
         process = self._connected()
-        lines = LineSplitter(self._max_buffer_size)
+        lines, frames = LineSplitter(self._max_buffer_size), FrameReader(self._max_buffer_size)
         async with aclosing(child.output(process)) as chunks:
             async for data in chunks:
                 for line in lines.feed(data):
-                    frame = decode(line)
+                    frame = frames.take(line)
                     if frame is not None:
                         yield frame
-        frame = self._last_frame(lines.end())
+        frame = self._last_frame(frames.end(lines.end()))
         if frame is not None:
             yield frame
         await self._check_exit(process)

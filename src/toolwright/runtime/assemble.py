@@ -265,7 +265,7 @@ class Assembly:
             self._workspace.cwd,
             permission_mode=self._gate.mode,
             prompt_id=turn.prompt.uuid if turn else None,
-            effort=self._options.effort,
+            effort=self._options.effort or "medium",  # what models do when nothing was chosen
         )
 
     def tell(self, line: str) -> None:

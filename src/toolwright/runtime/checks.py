@@ -161,11 +161,27 @@ def check_combinations(options: ClaudeAgentOptions) -> None:
         raise OptionsError("fork_session needs a session to fork: set resume or continue_conversation")
     if options.can_use_tool is not None and options.permission_prompt_tool_name not in (None, "stdio"):
         raise OptionsError("can_use_tool and permission_prompt_tool_name exclude each other: both answer permission questions")
-    if options.can_use_tool is not None and options.permission_mode == "bypassPermissions":
-        text = "permission_mode='bypassPermissions' allows every call: can_use_tool is only asked where an ask rule says so"
-        warnings.warn(text, CanUseToolShadowedWarning, stacklevel=2)
+    if options.can_use_tool is not None and (shadow := _shadow(options)) is not None:
+        advice = "To see every call, use a PreToolUse hook."
+        warnings.warn(f"can_use_tool will not be asked{shadow}. {advice}", CanUseToolShadowedWarning, stacklevel=2)
     if (options.resume_session_at or options.resume_drops_turn) and options.resume is None:
         raise OptionsError("resume_session_at and resume_drops_turn need resume")
+
+
+_MODES_THAT_ANSWER = {
+    "bypassPermissions": "allows every call, except where an ask rule wants a person",
+    "dontAsk": "denies whatever would be asked",
+}
+
+
+def _shadow(options: ClaudeAgentOptions) -> str | None:
+    """Which calls are decided before `can_use_tool` is asked, and by what; None if it is asked about every tool."""
+    mode = options.permission_mode
+    if mode in _MODES_THAT_ANSWER:
+        return f": permission_mode={mode!r} {_MODES_THAT_ANSWER[mode]}"
+    names = dict.fromkeys(rule.removesuffix("(*)").removesuffix("()") for rule in options.allowed_tools)
+    whole = [name for name in names if "(" not in name]
+    return f" about {', '.join(whole)}: allowed_tools allows every call of it" if whole else None
 
 
 def check_not_supported(options: ClaudeAgentOptions) -> None:

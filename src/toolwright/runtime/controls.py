@@ -56,6 +56,8 @@ async def set_model(session: LocalSession, request: Frame) -> Frame:
     except ClaudeSDKError as error:
         raise ControlError(str(error), code="invalid_model") from None
     await conversation.change_models(models)
+    if not session.has_played:  # the first turn announces its model by itself
+        return {"model": conversation.model.id}
     text = f"<local-command-stdout>Set model to {conversation.model.id}</local-command-stdout>"
     session.notices.append(frames.user(text, session_id=conversation.session_id, isReplay=True))
     return {"model": conversation.model.id}

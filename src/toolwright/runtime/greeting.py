@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from toolwright._version import COMPATIBLE_CLI_VERSION
+from toolwright.models.registry import ALIASES
 from toolwright.protocol import frames
 
 if TYPE_CHECKING:
@@ -34,13 +35,22 @@ def init(parts: Parts) -> Frame:
     )
 
 
+def _model_row(name: str, resolved: str, description: str) -> Frame:
+    return {"value": name, "resolvedModel": resolved, "displayName": name, "description": description}
+
+
+def _known_models() -> list[Frame]:
+    """The short names, which any session may switch to; whoever has a full name of a provider can give that too."""
+    return [_model_row(name, resolved, f"the same as {resolved}") for name, resolved in ALIASES.items()]
+
+
 def initialize_answer(parts: Parts) -> Frame:
     conversation = parts.conversation
     model = conversation.model
     return {
         "commands": conversation.commands.rows(),
         "agents": parts.agents,
-        "models": [{"value": model.id, "resolvedModel": model.id, "displayName": model.id, "description": model.provider}],
+        "models": [_model_row(model.id, model.id, model.provider), *_known_models()],
         "account": {"tokenSource": model.key_source, "apiKeySource": model.key_source, "apiProvider": model.provider},
         "output_style": "default",
         "available_output_styles": ["default"],

@@ -67,7 +67,7 @@ class Ground(Struct, frozen=True):
 
 def ground_of(options: ClaudeAgentOptions) -> Ground:
     """Raises `CLIConnectionError` for a folder that is not there and `OptionsError` for settings that cannot be read."""
-    cwd = os.path.abspath(os.fspath(options.cwd)) if options.cwd is not None else os.getcwd()
+    cwd = os.path.abspath(os.fspath(options.cwd)) if options.cwd is not None else _current_folder()
     if not os.path.isdir(cwd):
         raise CLIConnectionError(f"Working directory does not exist: {cwd}")
     real = ChainMap(options.env, os.environ)
@@ -76,6 +76,13 @@ def ground_of(options: ClaudeAgentOptions) -> Ground:
     settings_rules(loaded.settings.rules)  # refuses rules that cannot work before anything is started
     env = ChainMap(options.env, dict(loaded.settings.env), os.environ)
     return Ground(cwd, loaded.settings, env, where, loaded.is_trusted, sources)
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise CLIConnectionError("The working directory has been deleted: go to another folder, or give one as cwd.") from None
 
 
 def whereabouts(cwd: str, env: Mapping[str, str]) -> Whereabouts:

@@ -58,5 +58,15 @@ def denied(call: ToolCall, verdict: Verdict, session_id: str) -> frames.Frame:
     )
 
 
+def with_key_source(error: ModelError, source: str) -> ModelError:
+    """A refused key says where it came from: people have several."""
+    if error.kind != "authentication_failed" or error.status is None or source == "none":
+        return error
+    from toolwright.models.base import ModelError  # a failure is rare
+
+    text = f"{error} (the key is the one in {source})"
+    return ModelError(text, kind=error.kind, status=error.status, request_id=error.request_id)
+
+
 def api_error(error: ModelError, session_id: str) -> frames.Frame:
     return frames.api_error(f"API error: {error}", session_id=session_id, error=error_name(error), status=error.status)

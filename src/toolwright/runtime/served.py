@@ -5,7 +5,8 @@ Knows the control protocol, not what carries it: `read` yields the frames of the
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
     from toolwright.runtime.session import LocalSession
 
 Write = Callable[[Frame], Awaitable[None]]
+
+CALLBACK_PAUSE_MS = 2.0
+"""Between an assistant frame and a question that follows it at once: clients that were written for a slower runtime answer the
+question before their own reader has seen the message it is about. The variable of this name says how long; 0 is not at all."""
+PAUSE_VARIABLE = "TOOLWRIGHT_CALLBACK_PAUSE_MS"
 
 LAST_ANSWERS_SECONDS = 5.0
 """How long requests that came before the end of input may still take."""
@@ -154,10 +160,14 @@ class ServedSession:
         await self._opened.wait()
         if self._session is None:
             return
+        pause, follows_answer = callback_pause({**os.environ, **self._options.env}), False
         async for frame in self._session.frames():
             if frame["type"] == "result":
                 self._failed = bool(frame["is_error"])
+            if follows_answer and pause and frame["type"] == "control_request":
+                await anyio.sleep(pause)
             await self._write(frame)
+            follows_answer = frame["type"] == "assistant" or (follows_answer and frame["type"] == "system")
         self._ended.set()
 
     async def _speak(self, frame: Frame) -> None:
@@ -235,6 +245,14 @@ class ServedSession:
             return response if isinstance(response, dict) else {}
 
         return RpcToolServer(name, send)
+
+
+def callback_pause(env: Mapping[str, str]) -> float:
+    """In seconds. A value that is no number counts as none given."""
+    try:
+        return min(max(float(env.get(PAUSE_VARIABLE, CALLBACK_PAUSE_MS)), 0.0), 1000.0) / 1000
+    except ValueError:
+        return CALLBACK_PAUSE_MS / 1000
 
 
 def permission_result(answer: Frame) -> PermissionResult:

@@ -66,7 +66,19 @@ Build = Callable[["LocalSession"], Awaitable[Parts]]
 class LocalSession:
     """The local implementation of the `Session` seam."""
 
-    __slots__ = ("_build", "_closed", "_input_ended", "_out", "_queue", "_runner", "_tells_state", "notices", "parts", "turn")
+    __slots__ = (
+        "_build",
+        "_closed",
+        "_input_ended",
+        "_out",
+        "_queue",
+        "_runner",
+        "_tells_state",
+        "has_played",
+        "notices",
+        "parts",
+        "turn",
+    )
 
     def __init__(self, build: Build, *, tells_state: bool = False) -> None:
         self._build: Build | None = build
@@ -77,6 +89,8 @@ class LocalSession:
         self._input_ended = False
         self._closed = False
         self.turn: Turn | None = None
+        self.has_played = False
+        """Whether a turn of this session has begun."""
         self.parts: Parts | None = None
         self.notices: list[Frame] = []
         """Frames to send before the next turn announces itself."""
@@ -185,6 +199,7 @@ class LocalSession:
             await self.emit(notice)
         await parts.conversation.toolbox.settle()
         self.turn = Turn(parts.conversation, prompt)
+        self.has_played = True
         try:
             await self.turn.run(greeting.init(parts))
         finally:

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from toolwright.runtime.call_facts import call_facts, judged_input
+from toolwright.runtime.generic_calls import GENERIC, HOW, spelled_out
 from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, no_earlier_result, nothing_hidden
 from toolwright.tools.registry import canonical_name
 from toolwright.tools.standing import Standing
@@ -92,6 +93,7 @@ class ToolRunner(Struct):
 
     async def run(self, calls: list[ToolCall], deliver: Deliver) -> None:
         """Run every call and hand each outcome to `deliver` as soon as it is there."""
+        calls = [self._spelled_out(call) if call.name == GENERIC else call for call in calls]
         for together, group in groupby(calls, self.is_read_only):
             batch = list(group)
             if together and len(batch) > 1:
@@ -99,6 +101,10 @@ class ToolRunner(Struct):
             else:
                 for call in batch:
                     await deliver(call, await self._run_one(call, alone=len(calls) == 1))
+
+    def _spelled_out(self, call: ToolCall) -> ToolCall:
+        meant = spelled_out(call.input, self.toolbox.tools)
+        return call if meant is None else ToolCall(call.id, *meant, call.invalid)
 
     def is_read_only(self, call: ToolCall) -> bool:
         tool = self.find(call.name)
@@ -138,6 +144,8 @@ class ToolRunner(Struct):
     async def _prepare(self, call: ToolCall, *, alone: bool) -> Prepared | Outcome:
         tool = self.find(call.name)
         if tool is None:
+            if call.name == GENERIC:
+                return refused(f"Error: No such tool available: {HOW}")
             offered = ", ".join(sorted(self.toolbox.tools)) or "none"
             return refused(f"Error: No such tool available: {call.name}. Available: {offered}.")
         if call.invalid is not None:
@@ -232,11 +240,18 @@ def denied(verdict: Verdict, contexts: tuple[str, ...], *, halt: str | None = No
 
 
 def as_content(value: Any) -> str | list[dict[str, Any]]:
+    """What a hook puts in place of a result, as content: a text, blocks, a tool result that holds them, or JSON in a block."""
     if isinstance(value, str | list):
         return value
-    import json  # only for hooks that replace an output by an object
+    if isinstance(value, dict) and isinstance(value.get("content"), str):
+        return str(value["content"])
+    if isinstance(value, dict) and (isinstance(value.get("content"), list) or isinstance(value.get("type"), str)):
+        from toolwright.runtime.served_results import tool_output  # only for hooks that replace an output by an object
 
-    return json.dumps(value, ensure_ascii=False, default=str)
+        return tool_output(value if isinstance(value.get("content"), list) else {"content": [value]}).content
+    import json
+
+    return [{"type": "text", "text": json.dumps(value, ensure_ascii=False, default=str)}]
 
 
 def bounded(output: ToolOutput) -> ToolOutput:

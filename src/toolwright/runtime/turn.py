@@ -361,6 +361,7 @@ class Turn:
 
     async def _model_failed(self, error: ModelError) -> Ending:
         conversation = self.conversation
+        error = notices.with_key_source(error, conversation.model.key_source)
         too_large = isinstance(error, AnswerTooLarge)
         await self._keep_partial_answer(most=KEPT_OF_TOO_LARGE if too_large else None)
         await self._refuse(self._pending, NOT_RUN.format(reason=str(error) if too_large else "the model's answer broke off."))

@@ -121,6 +121,7 @@ async def _start(parsed: BashInput, context: ToolContext, notices: list[str]) ->
         "isImage": False,
         "noOutputExpected": False,
         "backgroundTaskId": shell.id,
+        "bash_id": shell.id,
     }
     return ToolOutput("\n".join(lines), structured)
 

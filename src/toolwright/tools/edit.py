@@ -58,4 +58,6 @@ def _structured(parsed: EditInput, edited: Edited) -> dict[str, Any]:
         "newString": parsed.new_string,
         **edited.shown,
         "replaceAll": parsed.replace_all,
+        "success": True,
+        "replacements": edited.count,
     }

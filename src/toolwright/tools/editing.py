@@ -6,18 +6,28 @@ beyond old_string, new_string and replace_all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import anyio
 from msgspec import Struct
 
 from toolwright.tools.base import ToolFailure
 from toolwright.tools.closest import explain_missing
-from toolwright.tools.matching import Span, find_spans, line_above, line_below, line_of, replace_spans
+from toolwright.tools.matching import (
+    Span,
+    find_spans,
+    has_straight_quotes,
+    line_above,
+    line_below,
+    line_of,
+    replace_spans,
+    with_quotes_of,
+)
 from toolwright.tools.missing import missing_file
 from toolwright.tools.patches import CONTEXT, one_line_patch, structured_patch
 from toolwright.tools.write import LARGEST_SHOWN, shown_bytes, shown_text
-from toolwright.workspace import Content, Knowledge, NewContent, NotRegularFile, Replaced
+from toolwright.workspace import Content, Knowledge, NewContent, NotRegularFile, Replaced, WorkspaceError
 from toolwright.workspace.text import UTF8, TextFormat, detect_format
 
 if TYPE_CHECKING:
@@ -47,6 +57,8 @@ class Made(Struct, frozen=True):
     """How many bytes stand before the first place,"""
     after: int = 0
     """and behind the last one."""
+    curly: bool = False
+    """Straight quotes of old_string were curly ones in the file."""
 
     def __str__(self) -> str:
         noun = "replacement" if self.count == 1 else "replacements"
@@ -67,6 +79,11 @@ class Edited(Struct, frozen=True):
     shown: dict[str, Any]
     """The fields of a structured result that tell what was done to the file."""
 
+    @property
+    def count(self) -> int:
+        """How many places were replaced, by all replacements together."""
+        return sum(made.count for made in self.made)
+
 
 async def edit_file(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> Edited:
     """Make the replacements in order and write the file once. Raises `ToolFailure`; then nothing was changed."""
@@ -79,6 +96,68 @@ async def edit_file(path: str, replacements: Sequence[Replacement], workspace: W
     except NotRegularFile as error:
         raise ToolFailure(f"{error} Only regular files can be edited.") from None
     return Edited(replaced, tuple(change.made), tuple(change.notices), change.shown)
+
+
+async def edit_files(files: Mapping[str, Sequence[Replacement]], workspace: Workspace) -> list[Edited]:
+    """Edit several files, all or none.
+
+    Every file is tried before the first is written, so what can fail fails then. If the disk fails in between, the files that
+    were written get their old content back; one that was created is left empty, and the error says so.
+    """
+    for path, replacements in files.items():
+        try:
+            await _try_out(path, replacements, workspace)
+        except ToolFailure as failure:
+            raise ToolFailure(f"{path}: {failure} No file was changed.") from None
+    done: list[Edited] = []
+    try:
+        for path, replacements in files.items():
+            done.append(await edit_file(path, replacements, workspace))
+    except BaseException as error:  # also when the call is cancelled: half of the files must not stay changed
+        with anyio.CancelScope(shield=True):
+            notes = [note for edited in reversed(done) if (note := await _taken_back(edited.replaced, workspace))]
+        if not isinstance(error, Exception):
+            raise
+        raise ToolFailure(" ".join([f"{path}: {error}. The other files have their old content again.", *notes])) from error
+    return done
+
+
+class _TriedOut(Exception):
+    """The new content could be made; it was not to be written."""
+
+
+async def _try_out(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> None:
+    _require_difference(replacements)
+    change = _Change(replacements, workspace)
+
+    def only_try(before: Content | None) -> NewContent:
+        change(before)
+        raise _TriedOut
+
+    try:
+        await workspace.replace_file(path, only_try)
+    except _TriedOut:
+        return
+    except FileNotFoundError:
+        raise ToolFailure(await missing_file(path, workspace)) from None
+    except NotRegularFile as error:
+        raise ToolFailure(f"{error} Only regular files can be edited.") from None
+
+
+async def _taken_back(replaced: Replaced, workspace: Workspace) -> str | None:
+    """Put the old content back, unless somebody has written there since; what could not be done, in words."""
+    path, old = replaced.after.path, b"" if replaced.before is None else replaced.before.data
+
+    def give_back(now: Content | None) -> bytes:
+        if now is None or now.data != replaced.after.data:
+            raise ToolFailure("somebody else has changed it meanwhile")
+        return old
+
+    try:
+        await workspace.replace_file(path, give_back)
+    except (ToolFailure, WorkspaceError, OSError) as error:
+        return f"But {path} could not be taken back: {error}."
+    return f"{path}, which was new, is empty." if replaced.before is None else None
 
 
 def _require_difference(replacements: Sequence[Replacement]) -> None:
@@ -150,6 +229,8 @@ class _Change:
                 hint = _lost_on_the_way(original, data, replacement, format_)
                 raise ToolFailure(_numbered(f"{failure}{hint}", number, len(self._replacements))) from None
             self.made.append(made)
+            if made.curly:
+                self.notices.append("straight quotes in old_string matched curly ones; the file keeps its own")
         return data
 
     def _require_clear(self, path: str) -> None:
@@ -165,13 +246,26 @@ def _substituted(data: bytes, replacement: Replacement, format_: TextFormat) -> 
     if not replacement.old_string:
         raise ToolFailure(_NOT_EMPTY)
     spans = find_spans(data, replacement.old_string, format_)
+    curly = not spans and has_straight_quotes(replacement.old_string)
+    if curly:
+        spans = find_spans(data, replacement.old_string, format_, any_quotes=True)
     lines = tuple(line_of(data, start, format_) for start, _ in spans[:_MOST_LINE_NUMBERS])
-    made = Made(len(spans), lines, spans[0][0] if spans else 0, len(data) - spans[-1][1] if spans else 0)
+    made = Made(len(spans), lines, spans[0][0] if spans else 0, len(data) - spans[-1][1] if spans else 0, curly)
     _require_one(data, spans, replacement, made=made, format_=format_)
     try:
-        return replace_spans(data, spans, replacement.new_string, format_), made
+        return replace_spans(
+            data, spans, _new_texts(data, spans, replacement, format_) if curly else replacement.new_string, format_
+        ), made
     except UnicodeEncodeError as error:
         raise ToolFailure(_cannot_store(error, format_)) from None
+
+
+def _new_texts(data: bytes, spans: list[Span], replacement: Replacement, format_: TextFormat) -> list[str]:
+    """For each place the new text with the quotes that stand there."""
+    found = [format_.decode(format_.mark + data[start:end]).replace("\r\n", "\n") for start, end in spans]
+    old, new = (text.replace("\r\n", "\n") for text in (replacement.old_string, replacement.new_string))
+    made = {text: with_quotes_of(text, old, new) for text in set(found)}
+    return [made[text] for text in found]
 
 
 def _require_one(data: bytes, spans: list[Span], replacement: Replacement, *, made: Made, format_: TextFormat) -> None:

@@ -154,6 +154,8 @@ def _result(paths: list[str], total: int, notes: list[str], *, workspace: Worksp
         "durationMs": milliseconds,
         "numFiles": len(paths),
         "filenames": paths,
+        "files": paths,
+        "count": len(paths),
         "truncated": truncated,
         "totalMatches": total,
         "countIsComplete": not any("stopped" in note for note in notes),

@@ -138,10 +138,18 @@ def arguments(parsed: GrepInput) -> list[str]:
         chosen += [f"--before-context={before}", f"--after-context={after}", *(["--only-matching"] if parsed.only else [])]
     chosen += ["--ignore-case"] if parsed.ignore_case else []
     chosen += ["--multiline", "--multiline-dotall"] if parsed.multiline else []
-    chosen += [f"--type={parsed.type}"] if parsed.type else []
+    chosen += _type_arguments(parsed.type)
     chosen += [f"--glob={as_glob(parsed.glob)}"] if parsed.glob else []
     chosen += [f"--glob=!{as_glob(parsed.exclude)}"] if parsed.exclude else []
     return [*chosen, *HIDE_GIT, f"--regexp={parsed.pattern}"]
+
+
+_TYPES_RIPGREP_LACKS = {"tsx": "*.tsx", "jsx": "*.jsx"}
+
+
+def _type_arguments(name: str) -> list[str]:
+    added = [f"--type-add={name}:{_TYPES_RIPGREP_LACKS[name]}"] if name in _TYPES_RIPGREP_LACKS else []
+    return [*added, f"--type={name}"] if name else []
 
 
 def _context(parsed: GrepInput) -> tuple[int, int]:
@@ -176,6 +184,8 @@ def _structured(parsed: GrepInput, page: ResultPage) -> dict[str, Any]:
     }
     if parsed.output_mode != "files_with_matches":
         structured |= {"content": "\n".join(page.lines), "numLines": len(page.lines), "totalLines": page.total}
+    if parsed.output_mode == "content":
+        structured["matches"] = page.places
     if parsed.output_mode == "count":
         structured["numMatches"] = page.matches
     if parsed.head_limit:

@@ -32,7 +32,19 @@ MOST_BASE64_BYTES = 256 * 1024
 
 async def _show_base64(whole: Whole) -> ToolOutput:
     text = base64.b64encode(whole.data).decode()
-    return ToolOutput(text, {"type": "base64", "file": {"filePath": whole.path, "base64": text, "originalSize": whole.size}})
+    return ToolOutput(
+        text,
+        {
+            "type": "base64",
+            "file": {
+                "filePath": whole.path,
+                "base64": text,
+                "originalSize": whole.size,
+                "size": whole.size,
+                "encoding": "base64",
+            },
+        },
+    )
 
 
 READERS: Mapping[str, Reader] = MappingProxyType(

@@ -17,10 +17,17 @@ _MOST_STEPS = 1 << 22
 """So many comparisons, the most that looking from the end can take, are a few milliseconds."""
 
 
-def find_spans(data: bytes, text: str, format_: TextFormat) -> list[Span]:
-    """Where `text` occurs, from left to right and without overlap, as byte ranges."""
+_QUOTES = {"'": "'\u2018\u2019", '"': '"\u201c\u201d'}
+"""What a straight quote may stand for in a file."""
+
+
+def find_spans(data: bytes, text: str, format_: TextFormat, *, any_quotes: bool = False) -> list[Span]:
+    """Where `text` occurs, from left to right and without overlap, as byte ranges.
+
+    With `any_quotes`, a straight quote also means a curly one.
+    """
     try:
-        find = _finder(data, text, format_)
+        find = _pattern_finder(data, _pattern(text, format_, any_quotes=True)) if any_quotes else _finder(data, text, format_)
     except UnicodeEncodeError:  # what the encoding cannot hold cannot be in the file
         return []
     spans: list[Span] = []
@@ -35,13 +42,47 @@ def find_spans(data: bytes, text: str, format_: TextFormat) -> list[Span]:
     return spans
 
 
-def replace_spans(data: bytes, spans: Sequence[Span], new: str, format_: TextFormat) -> bytes:
-    """`data` with each span replaced by `new`. Raises UnicodeEncodeError for what the encoding cannot hold."""
+def has_straight_quotes(text: str) -> bool:
+    return "'" in text or '"' in text
+
+
+def with_quotes_of(found: str, old: str, new: str) -> str:
+    """`new`, with the quotes of `found` in all that it takes over from `old`; `found` is `old` but for the shape of quotes."""
+    start = _shared(old, new)
+    tail = _shared(old[start:][::-1], new[start:][::-1])
+    end = len(old) - tail
+    middle_old, middle_new = old[start:end], new[start : len(new) - tail]
+    if not has_straight_quotes(middle_new) or len(middle_old) * len(middle_new) > _MOST_STEPS:
+        return found[:start] + middle_new + found[end:]
+    from difflib import SequenceMatcher  # only for changes between quotes
+
+    middle = "".join(
+        found[start + i : start + j] if tag == "equal" else middle_new[k:n]
+        for tag, i, j, k, n in SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_opcodes()
+    )
+    return found[:start] + middle + found[end:]
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters the two have in common from the beginning on."""
+    pairs = zip(one, other, strict=False)
+    return next((number for number, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def replace_spans(data: bytes, spans: Sequence[Span], new: str | Sequence[str], format_: TextFormat) -> bytes:
+    """`data` with each span replaced by `new`, or by its own of several.
+
+    Raises UnicodeEncodeError for what the encoding cannot hold.
+    """
+    texts = [new] * len(spans) if isinstance(new, str) else new
     has_crlf = _has_crlf(data, format_)
     pieces: list[bytes | memoryview] = []
     whole, position = memoryview(data), 0  # views are joined without being copied first
-    for start, end in spans:
-        pieces += whole[position:start], format_.encode(_with_line_ends(new, data, (start, end), format_) if has_crlf else new)
+    for (start, end), text in zip(spans, texts, strict=True):
+        pieces += (
+            whole[position:start],
+            format_.encode(_with_line_ends(text, data, (start, end), format_) if has_crlf else text),
+        )
         position = end
     return b"".join((*pieces, whole[position:]))
 
@@ -74,8 +115,7 @@ def line_below(data: bytes, offset: int, count: int) -> int:
 def _finder(data: bytes, text: str, format_: TextFormat) -> Callable[[int], Span | None]:
     """A function: a position → the next occurrence from there on."""
     if "\n" in text and _has_crlf(data, format_):
-        pattern = _pattern(text, format_)
-        return lambda position: found.span() if (found := pattern.search(data, position)) else None
+        return _pattern_finder(data, _pattern(text, format_))
     wanted = format_.encode(text)
     lone = _lone_place(data, wanted)
     if lone is not None:
@@ -86,6 +126,10 @@ def _finder(data: bytes, text: str, format_: TextFormat) -> Callable[[int], Span
         return None if start < 0 else (start, start + len(wanted))
 
     return find
+
+
+def _pattern_finder(data: bytes, pattern: re.Pattern[bytes]) -> Callable[[int], Span | None]:
+    return lambda position: found.span() if (found := pattern.search(data, position)) else None
 
 
 def _lone_place(data: bytes, wanted: bytes) -> int | None:
@@ -103,11 +147,24 @@ def _has_crlf(data: bytes, format_: TextFormat) -> bool:
     return b"\r" in data and format_.encode("\r\n") in data
 
 
-def _pattern(text: str, format_: TextFormat) -> re.Pattern[bytes]:
-    """`text` with either kind of line end."""
+def _pattern(text: str, format_: TextFormat, *, any_quotes: bool = False) -> re.Pattern[bytes]:
+    """`text` with either kind of line end, and perhaps of quotes."""
+
+    def literal(line: str) -> bytes:
+        if not any_quotes:
+            return re.escape(format_.encode(line))
+        pieces = re.split("(['\"])", line)
+        return b"".join(
+            _one_of(_QUOTES[piece], format_) if piece in _QUOTES else re.escape(format_.encode(piece)) for piece in pieces
+        )
+
     lines = text.replace("\r\n", "\n").split("\n")
     line_end = b"(?:" + re.escape(format_.encode("\r")) + b")?" + re.escape(format_.encode("\n"))
-    return re.compile(line_end.join(re.escape(format_.encode(line)) for line in lines))
+    return re.compile(line_end.join(literal(line) for line in lines))
+
+
+def _one_of(characters: str, format_: TextFormat) -> bytes:
+    return b"(?:" + b"|".join(re.escape(format_.encode(character)) for character in characters) + b")"
 
 
 def _with_line_ends(new: str, data: bytes, span: Span, format_: TextFormat) -> str:

@@ -37,7 +37,7 @@ class CellChange(Struct, frozen=True):
 
 
 def replaced(notebook: Notebook, cell: Cell, *, kind: str | None, source: str) -> CellChange:
-    """The cell with a new source and perhaps another type. What a code cell once gave out is no longer true: it goes."""
+    """The cell with a new source and perhaps another type. What a code cell gave out stays, and is said to be from before."""
     assert notebook.array is not None
     item = notebook.array.items[cell.number]
     new_kind = kind or cell.kind
@@ -45,10 +45,11 @@ def replaced(notebook: Notebook, cell: Cell, *, kind: str | None, source: str) -
     changes["source"] = source if isinstance(cell.content.get("source"), str) else _lines(source)
     own = read_container(notebook.text, item.start)
     text = spliced(notebook.text, item.start, item.end, with_members(own, changes, style=style_of(notebook.whole)))
-    cleared = ["its outputs were cleared"] if cell.content.get("outputs") else []
+    outputs = "kept: they are from before this change" if new_kind == "code" else "cleared"
+    told = [f"its outputs were {outputs}"] if cell.content.get("outputs") else []
     turned = [f"it was {cell.kind} and is {new_kind} now"] if new_kind != cell.kind else []
     cell_id = changes.get("id", cell.id)
-    return CellChange(text, cell_id, new_kind, notebook.language, f"Cell {cell_id} replaced", cell.source, (*turned, *cleared))
+    return CellChange(text, cell_id, new_kind, notebook.language, f"Cell {cell_id} replaced", cell.source, (*turned, *told))
 
 
 def inserted(notebook: Notebook, *, after: Cell | None, kind: str, source: str) -> CellChange:
@@ -77,7 +78,8 @@ def deleted(notebook: Notebook, cell: Cell) -> CellChange:
 def _type_changes(cell: Cell, kind: str) -> dict[str, Any]:
     changes: dict[str, Any] = {} if kind == cell.kind else {"cell_type": kind}
     if kind == "code":
-        return {**changes, "execution_count": None, "outputs": [], "attachments": ...}
+        kept = cell.kind == "code" and isinstance(cell.content.get("outputs"), list)
+        return {**changes, "execution_count": None, **({} if kept else {"outputs": []}), "attachments": ...}
     return {**changes, "execution_count": ..., "outputs": ...}
 
 

@@ -28,7 +28,7 @@ class NotebookEdit(BuiltinTool):
     name = "NotebookEdit"
     description = (
         "Replaces, inserts or deletes one cell of a Jupyter notebook that was read in this session. Replacing a code cell "
-        "clears its outputs. Without cell_id, insert goes to the start."
+        "keeps its outputs (they are from before). Without cell_id, insert goes to the start."
     )
     Input = NotebookEditInput
     field_aliases = PATH_ALIASES

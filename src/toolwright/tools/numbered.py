@@ -65,5 +65,7 @@ def _structured(page: Page, content: str, lines: int = 0) -> dict[str, Any]:
         "numLines": lines,
         "startLine": page.first,
         "totalLines": page.total,
+        "size": page.size,
+        "encoding": page.format.encoding,
     }
     return {"type": "text", "file": file}

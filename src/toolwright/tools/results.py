@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from msgspec import Struct
 
@@ -61,6 +62,8 @@ class ResultPage(Struct, frozen=True):
     total_files: int
     matches: int
     """The sum of the numbers, when counting."""
+    places: list[dict[str, Any]] = []
+    """The matching lines (not those around them) with file and number, where lines were asked for."""
 
 
 class Results:
@@ -90,7 +93,8 @@ class Results:
         shown = self._naming.shown
         labels = {name: shown(path) for name, path in paths.items()}
         lines = [self._line(labels.get(name, ""), name, text) for name, text in entries]
-        return ResultPage(lines, [*paths.values()], self._total, self._files, self._matches)
+        places = [place for name, text in entries if name and (place := _place(paths[name], text)) is not None]
+        return ResultPage(lines, [*paths.values()], self._total, self._files, self._matches, places)
 
     def _take(self, found: Iterator[Found]) -> None:
         hidden, ordered, breaks = self._naming.hidden, self._ordered, self._wanted.breaks
@@ -165,6 +169,14 @@ class Results:
         else:  # empty, or a remark that begins with the name
             text = text.removeprefix(name)
         return label + text.removesuffix(b"\r").decode("utf-8", "backslashreplace")
+
+
+def _place(path: str, text: bytes) -> dict[str, Any] | None:
+    numbered = _NUMBERED.match(text)
+    if numbered is None or numbered[2] != b":":
+        return None
+    content = text[numbered.end() :].removesuffix(b"\r").decode("utf-8", "backslashreplace")
+    return {"file": path, "line": int(numbered[1]), "content": content}
 
 
 def _entries(file: Found, start: int) -> Iterator[bytes]:

@@ -132,6 +132,7 @@ def _structured(parsed: WriteInput, replaced: Replaced) -> dict[str, Any]:
         "structuredPatch": patch,
         "originalFile": original,
         "userModified": False,
+        "success": True,
         "bytesWritten": len(replaced.after.data),
     }
 

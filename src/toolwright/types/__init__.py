@@ -47,6 +47,7 @@ from .errors import (
     OptionsError,
     ProcessError,
     ResultError,
+    SDKJSONDecodeError,
 )
 from .hook_inputs import (
     BackgroundTaskSummary,
@@ -215,6 +216,7 @@ __all__ = [
     "ProcessError",
     "ResultError",
     "CLIJSONDecodeError",
+    "SDKJSONDecodeError",
     "MessageParseError",
     "ControlError",
     "OptionsError",

@@ -13,6 +13,7 @@
 Exceptions of libraries underneath are turned into these at the seam where they arise.
 """
 
+import sys
 from typing import Any, Self
 
 
@@ -57,7 +58,7 @@ class ResultError(ProcessError):
     @classmethod
     def from_result(cls, data: dict[str, Any], exit_code: int | None = None) -> Self:
         """Make the error of a result frame; the text says what the frame says."""
-        return cls(f"Claude Code returned an error result: {_reason(data)}", data, exit_code)
+        return cls(f"{_speaker()} returned an error result: {_reason(data)}", data, exit_code)
 
 
 class CLIJSONDecodeError(ClaudeSDKError):
@@ -71,6 +72,10 @@ class CLIJSONDecodeError(ClaudeSDKError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.line, self.original_error)
+
+
+SDKJSONDecodeError = CLIJSONDecodeError
+"""Its name in some programs."""
 
 
 class MessageParseError(ClaudeSDKError):
@@ -109,12 +114,18 @@ def _number(data: dict[str, Any], key: str) -> int | None:
 
 def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
-        return [value]
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+        value = [value]
+    given = [item.strip() for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    return [text for text in given if text]
+
+
+def _speaker() -> str:
+    """Programs of the original look for its name in the text; whoever uses ours under our name reads ours."""
+    return "toolwright" if sys.modules.get("claude_agent_sdk._errors") is not sys.modules[__name__] else "Claude Code"
 
 
 def _reason(data: dict[str, Any]) -> str:
-    errors = "; ".join(error.strip() for error in _texts(data.get("errors")) if error.strip())
+    errors = "; ".join(_texts(data.get("errors")))
     result = (_text(data, "result") or "").strip()
     subtype = _text(data, "subtype")
     if errors or result:
