@@ -117,7 +117,11 @@ class Assembly:
         waiting = waiting_tools(ground, models[0], beginning)
         servers = {**host.tool_servers, **self._servers_outside()}
         self._toolbox = Toolbox(
-            (*offered.builtins, *offered.given), servers, patience=first_turn_patience(ground.env), waiting=waiting
+            (*offered.builtins, *offered.given),
+            servers,
+            patience=first_turn_patience(ground.env),
+            waiting=waiting,
+            tell=self.tell,
         )
         self._hooks = self._make_hooks(beginning.session_id)
         ledger = Ledger(ground.env)
