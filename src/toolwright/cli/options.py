@@ -41,7 +41,8 @@ _SAME = {
 
 _WITHOUT_FIELD = (
     *("replay-user-messages", "session-mirror", "rewind-files", "trust-workspace"),
-    "allow-dangerously-skip-permissions",
+    *("allow-dangerously-skip-permissions", "await-initialize", "agent", "managed-settings", "project-config-root"),
+    "no-session-persistence",
 )
 
 _SETTING_SOURCES = ("user", "project", "local")
@@ -119,6 +120,8 @@ def _limits(values: Mapping[str, Any], environment: Mapping[str, str]) -> dict[s
         fields["max_turns"] = values["max-turns"]
     if values.get("task-budget"):
         fields["task_budget"] = {"total": values["task-budget"]}
+    if values.get("permission-prompts") == "none":
+        fields["permission_prompt_tool_name"] = None
     if values.get("dangerously-skip-permissions"):
         fields["permission_mode"] = "bypassPermissions"
     return fields

@@ -80,7 +80,7 @@ class Toolbox:
 
     __slots__ = (
         *("_own", "_patience", "_refusals", "_resources", "_settled", "_shelf", "_tell", "_waiting"),
-        *("connections", "specs", "tools"),
+        *("aliases", "connections", "specs", "tools"),
     )
 
     def __init__(
@@ -91,8 +91,13 @@ class Toolbox:
         patience: float = SETTLE_SECONDS,
         waiting: WaitingTools | None = None,
         tell: Callable[[str], None] | None = None,
+        aliases: Mapping[str, str] | None = None,
     ) -> None:
-        """`tell` hears, once each, of tools that cannot be had because another has their name."""
+        """`tell` hears, once each, of tools that cannot be had because another has their name.
+
+        `aliases` redirect calls by name, in one step; a name whose target is missing means no tool.
+        """
+        self.aliases = aliases or {}
         check_prefixes(servers)
         self._tell = tell
         self._refusals: set[str] = set()
