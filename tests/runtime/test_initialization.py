@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_runtime import options_for, play
 
+from support_runtime import options_for, play
 from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.runtime.initialization import initialized, notes_on
 from toolwright.runtime.served import serve
@@ -17,7 +17,11 @@ pytestmark = pytest.mark.anyio
 Frame = dict[str, Any]
 PRESET: Any = {"type": "preset", "preset": "claude_code"}
 GO: Frame = {"type": "user", "message": {"role": "user", "content": "go"}}
-TOOL = {"name": "get", "description": "The weather", "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}
+TOOL = {
+    "name": "get",
+    "description": "The weather",
+    "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
 SERVER: dict[str, Frame] = {
     "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "w", "version": "1"}},
     "tools/list": {"tools": [TOOL]},
@@ -119,7 +123,14 @@ def test_the_other_fields_are_options() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"systemPrompt": 1}, {"agents": []}, {"agents": {"a": {}}}, {"skills": "s"}, {"toolAliases": {"a": 1}}, {"jsonSchema": []}],
+    [
+        {"systemPrompt": 1},
+        {"agents": []},
+        {"agents": {"a": {}}},
+        {"skills": "s"},
+        {"toolAliases": {"a": 1}},
+        {"jsonSchema": []},
+    ],
 )
 def test_a_field_of_the_wrong_kind_is_named(fields: Frame) -> None:
     with pytest.raises(OptionsError, match=f"initialize: {next(iter(fields))}"):

@@ -150,8 +150,8 @@ async def test_of_two_tools_with_one_name_the_later_is_refused_and_named() -> No
     assert toolbox.tools["mcp__a__b__c"].description == "The tool b__c"
     assert toolbox.tools["mcp__a__get_x"].description == "The tool get.x"
     assert told == [
-        "MCP server 'a': its tool 'get_x' is left out, because the tool 'get.x' of 'a' before it is already named mcp__a__get_x;"
-        " rename one of them",
+        "MCP server 'a': its tool 'get_x' is left out, because the tool 'get.x' of 'a' before it is already named "
+        "mcp__a__get_x; rename one of them",
         "MCP server 'a__b': its tool 'c' is left out, because the tool 'b__c' of 'a' before it is already named mcp__a__b__c;"
         " rename one of them",
     ]

@@ -21,8 +21,8 @@ STDIN_PATIENCE = 3.0
 """How long the first byte of a stdin that may be nobody's is waited for."""
 CLOSE_PATIENCE = 5.0
 SILENT = (
-    'no prompt: no argument was given (toolwright -p "…"), and stdin is open but nothing came from it within {seconds:g} seconds '
-    "(toolwright -p - waits for it as long as it takes)"
+    'no prompt: no argument was given (toolwright -p "…"), and stdin is open but nothing came from it within '
+    "{seconds:g} seconds (toolwright -p - waits for it as long as it takes)"
 )
 
 OpenSession = Callable[[], Awaitable["Session"]]

@@ -171,8 +171,14 @@ def _agents(values: Mapping[str, Any], environment: Mapping[str, str]) -> dict[s
     from toolwright.types import AgentDefinition
 
     try:
-        return {"agents": {name: AgentDefinition(**fields) for name, fields in values["agents"].items()}}
-    except TypeError as error:
+        known = AgentDefinition.__dataclass_fields__  # newer clients say more of an agent than we know
+        return {
+            "agents": {
+                name: AgentDefinition(**{key: value for key, value in fields.items() if key in known})
+                for name, fields in values["agents"].items()
+            }
+        }
+    except (TypeError, AttributeError) as error:
         raise UsageError(f"--agents: each agent is an object with description and prompt: {error}") from None
 
 

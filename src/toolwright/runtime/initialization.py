@@ -24,7 +24,6 @@ OF_THE_WIRE = ("subtype", "hooks", "sdkMcpServers")
 NEEDS_NOTHING = ("sdkMcpServerManifests", "supportedDialogKinds", "perTaskStopAffordance")
 """Hints: what servers would answer anyway, and what the other side could show if it were asked to."""
 WITHOUT_EFFECT = ("title", "promptSuggestions", "agentProgressSummaries")
-PRESET = {"type": "preset", "preset": "claude_code"}
 
 
 def initialized(options: ClaudeAgentOptions, request: Frame) -> ClaudeAgentOptions:
@@ -40,7 +39,7 @@ def initialized(options: ClaudeAgentOptions, request: Frame) -> ClaudeAgentOptio
 
 def notes_on(request: Frame) -> Iterator[str]:
     """A line of diagnostics for each field that is not known, or does nothing here."""
-    for name in sorted(request.keys() - READERS.keys() - set((*OF_THE_WIRE, *NEEDS_NOTHING, *_PROMPT_FIELDS))):
+    for name in sorted(request.keys() - READERS.keys() - {*OF_THE_WIRE, *NEEDS_NOTHING, *_PROMPT_FIELDS}):
         if name not in WITHOUT_EFFECT:
             yield f"toolwright: initialize: the field {name} is not known and has no effect"
         elif request[name]:

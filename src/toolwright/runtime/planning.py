@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolwright.tools.standing import Modes
 
-BEGINS = (
-    "[Plan mode is on: only look. Calls that change anything are not run unless the person says so. "
-    "{what}, then {how}.]"
-)
+BEGINS = "[Plan mode is on: only look. Calls that change anything are not run unless the person says so. {what}, then {how}.]"
 USUALLY = "Find out what is needed"
 WITH_A_PERSON = "show your plan with ExitPlanMode"
 WITHOUT = "give your plan as your answer"
