@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from support_cli import Caught, PlayedSession, catching
 from toolwright.cli import ask as ask_module
 from toolwright.cli.ask import ask, read_prompt
+from toolwright.cli.flags import UsageError
 from toolwright.cli.wire import FrameOutput
 from toolwright.types import OptionsError
 
@@ -93,6 +95,18 @@ async def test_a_silent_stdin_does_not_hold_up_a_prompt_that_is_there(
     reader, writer = os.pipe()
     assert await read_prompt(["Why?"], reader) == "Why?"
     assert "nothing came from stdin" in capfd.readouterr().err
+    os.close(reader)
+    os.close(writer)
+
+
+async def test_a_silent_stdin_without_a_prompt_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ask_module, "STDIN_PATIENCE", 0.01)
+    reader, writer = os.pipe()
+    with pytest.raises(UsageError, match=r"no prompt.*stdin is open but nothing came from it within 0\.01 seconds"):
+        await read_prompt([], reader)
+    with anyio.move_on_after(0.1) as waiting:
+        await read_prompt(["-"], reader)
+    assert waiting.cancelled_caught, "who says - waits"
     os.close(reader)
     os.close(writer)
 

@@ -310,3 +310,16 @@ def test_a_rule_for_a_server_finds_its_tools_wherever_its_name_may_end(rule: str
     tool = "mcp__a___b__c" if "___" in rule else "mcp__a__b__c__d"
     assert verdict(named(tool), deny=[rule]) == "deny"
     assert verdict(named(f"{tool[:5]}x{tool[5:]}"), deny=[rule]) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "server", "expected"),
+    [
+        *(("mcp__a", "mcp__a__b", "ask"), ("mcp__a__*", "mcp__a__b", "ask"), ("mcp__a__b*", "mcp__a__b", "ask")),
+        *(("mcp__a__b", "mcp__a__b", "allow"), ("mcp__a__b__*", "mcp__a__b", "allow"), ("mcp__a__b__c*", "mcp__a__b", "allow")),
+        *(("mcp__a", "mcp__a", "allow"), ("mcp__a__b__c", "mcp__a__b", "allow"), ("mcp__a__b__c", "mcp__a", "allow")),
+    ],
+)
+def test_an_allow_rule_for_a_server_is_not_about_one_whose_key_begins_with_it(rule: str, server: str, expected: str) -> None:
+    assert verdict(Call("mcp__a__b__c", is_mcp=True, server=server), allow=[rule]) == expected
+    assert verdict(Call("mcp__a__b__c", is_mcp=True, server=server), deny=["mcp__a"]) == "deny"

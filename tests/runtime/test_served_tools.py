@@ -101,38 +101,68 @@ def test_good_names_are_kept() -> None:
     ]
 
 
-async def test_the_server_part_cannot_be_mistaken() -> None:
-    assert names_of("a__b", "c") == ["mcp__a_b__c"]
-    assert names_of("a", "b__c") == ["mcp__a__b__c"]
-    servers = {"a__b": InProcessServer("1"), "a": InProcessServer("2")}
-    assert await listed(servers) == []
-    with pytest.raises(OptionsError, match="'a__b' and 'a_b' would both have tools named mcp__a_b__"):
-        await listed({"a__b": InProcessServer("1"), "a_b": InProcessServer("2")})
+def test_the_key_of_a_server_is_kept_as_it_was_given() -> None:
+    assert names_of("_x", "t") == ["mcp___x__t"]
+    assert names_of("x_", "t") == ["mcp__x___t"]
+    assert names_of("a__b", "c") == ["mcp__a__b__c"]
+    assert names_of("my server.1", "get/x") == ["mcp__my_server_1__get_x"]
+    with pytest.raises(OptionsError, match=r"'a\.b' and 'a_b' would both have tools named mcp__a_b__"):
+        Toolbox((), {"a.b": InProcessServer("1"), "a_b": InProcessServer("2")})
+
+
+def test_a_tool_knows_the_rule_of_its_server() -> None:
+    assert ServedToolAdapter(InProcessServer("a__b"), *named("c")).server_rule == "mcp__a__b"
+    assert ServedToolAdapter(InProcessServer("functions"), *named("c"), prefix="").server_rule is None
 
 
 @given(st.text(max_size=80))
-def test_every_server_name_gives_one_prefix_that_can_be_split_again(name: str) -> None:
+def test_every_server_name_gives_a_valid_prefix(name: str) -> None:
     prefix = server_prefix(name)
     part = prefix.removeprefix("mcp__").removesuffix("__")
     assert VALID.fullmatch(part)
-    assert "__" not in part
-    assert not part.startswith("_")
-    assert not part.endswith("_")
     assert server_prefix(part) == prefix
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=80), unique=True, max_size=8))
-def test_every_tool_gets_a_valid_name_of_its_own(server_name: str, tools: list[str]) -> None:
+def test_every_tool_gets_a_valid_name(server_name: str, tools: list[str]) -> None:
     names = names_of(server_name, *tools)
     assert all(VALID.fullmatch(name) and name.startswith(server_prefix(server_name)) for name in names)
-    assert len(set(names)) == len(tools)
 
 
-def test_a_name_that_needed_no_change_keeps_it_whatever_stands_beside_it() -> None:
-    crowded = names_of("s", "get.x", "get_x", "get x")
-    assert crowded[1] == "mcp__s__get_x"
-    assert len(set(crowded)) == 3
-    assert names_of("s", "get.x") == ["mcp__s__get_x"]
+def bare(name: str) -> Any:
+    @tool(name, f"The tool {name}", {})
+    async def handler(args: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": name}]}
+
+    return handler
+
+
+async def test_of_two_tools_with_one_name_the_later_is_refused_and_named() -> None:
+    told: list[str] = []
+    servers = {
+        "a": InProcessServer("a", tools=[bare("b__c"), bare("get.x"), bare("get_x")]),
+        "a__b": InProcessServer("a__b", tools=[bare("c"), bare("d")]),
+    }
+    toolbox = Toolbox((), servers, tell=told.append)
+    await toolbox.connect()
+    await toolbox.toggle("a__b", enabled=True)
+    assert list(toolbox.tools) == ["mcp__a__b__c", "mcp__a__get_x", "mcp__a__b__d"]
+    assert toolbox.tools["mcp__a__b__c"].description == "The tool b__c"
+    assert toolbox.tools["mcp__a__get_x"].description == "The tool get.x"
+    assert told == [
+        "MCP server 'a': its tool 'get_x' is left out, because the tool 'get.x' of 'a' before it is already named "
+        "mcp__a__get_x; rename one of them",
+        "MCP server 'a__b': its tool 'c' is left out, because the tool 'b__c' of 'a' before it is already named mcp__a__b__c;"
+        " rename one of them",
+    ]
+
+
+async def test_a_tool_whose_name_was_taken_has_it_when_the_other_goes() -> None:
+    servers = {"a": InProcessServer("a", tools=[bare("b__c")]), "a__b": InProcessServer("a__b", tools=[bare("c")])}
+    toolbox = Toolbox((), servers)
+    await toolbox.connect()
+    await toolbox.toggle("a", enabled=False)
+    assert toolbox.tools["mcp__a__b__c"].description == "The tool c"
 
 
 def test_a_long_name_is_shortened_the_same_way_every_time() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from toolwright.cli.failures import EXIT_FAILED, complain, error_result, result_of
+from toolwright.cli.flags import UsageError
 from toolwright.cli.stdio import read_all, read_chunk
 from toolwright.cli.wire import Frame, FrameOutput
 
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
     from toolwright.runtime.seams import Session
 
 STDIN_PATIENCE = 3.0
-"""How long a prompt given as argument waits for the first byte of a stdin that may be nobody's."""
+"""How long the first byte of a stdin that may be nobody's is waited for."""
 CLOSE_PATIENCE = 5.0
+SILENT = (
+    'no prompt: no argument was given (toolwright -p "…"), and stdin is open but nothing came from it within '
+    "{seconds:g} seconds (toolwright -p - waits for it as long as it takes)"
+)
 
 OpenSession = Callable[[], Awaitable["Session"]]
 
@@ -28,18 +33,21 @@ async def read_prompt(words: Sequence[str], descriptor: int) -> str:
     argument = "" if tuple(words) == ("-",) else " ".join(words)
     if os.isatty(descriptor):
         return argument
-    piped = await (_piped_in_time(descriptor) if argument else read_all(descriptor))
+    piped = await (read_all(descriptor) if tuple(words) == ("-",) else _piped_in_time(descriptor, has_argument=bool(argument)))
     text = piped.decode("utf-8", "replace").strip()
     if "\ufffd" in text and b"\xef\xbf\xbd" not in piped:
         complain("stdin is not UTF-8; what could not be read is shown to the model as \ufffd")
     return "\n\n".join(part for part in (argument, text) if part)
 
 
-async def _piped_in_time(descriptor: int) -> bytes:
+async def _piped_in_time(descriptor: int, *, has_argument: bool) -> bytes:
+    """What is piped in, if it begins in time. Without an argument there is nothing to go on with then: `UsageError`."""
     first = b""
     with anyio.move_on_after(STDIN_PATIENCE) as waiting:
         first = await read_chunk(descriptor)
     if waiting.cancelled_caught:
+        if not has_argument:
+            raise UsageError(SILENT.format(seconds=STDIN_PATIENCE))
         complain("nothing came from stdin; going on with the prompt alone (use < /dev/null to say there is nothing)")
         return b""
     return first + await read_all(descriptor) if first else b""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+from toolwright.cli.flags import UsageError
 from toolwright.cli.plain_output import OutputClosed, write_now
 
 EXIT_FAILED, EXIT_USAGE, EXIT_OUTPUT_CLOSED = 1, 2, 141
@@ -19,6 +23,23 @@ def tell(line: str) -> None:
         write_now(2, line.rstrip("\n") + "\n")
     except (OutputClosed, OSError):
         pass
+
+
+def teller(debug_file: str | None) -> Callable[[str], None]:
+    """What hears of diagnostics: stderr and, if one is named, a file that they are added to (only its owner can read it)."""
+    if debug_file is None:
+        return tell
+    try:
+        descriptor = os.open(debug_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UsageError(f"--debug-file: cannot write {debug_file}: {error.strerror}") from None
+
+    def tell_both(line: str) -> None:
+        tell(line)
+        with suppress(OSError):
+            os.write(descriptor, (line.rstrip("\n") + "\n").encode("utf-8", "surrogateescape"))
+
+    return tell_both
 
 
 def explain(error: BaseException) -> str:

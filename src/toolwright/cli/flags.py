@@ -105,6 +105,13 @@ FLAGS: tuple[Flag, ...] = (
     Flag("resume-session-at", "text"),
     Flag("resume-drops-turn", "text"),
     Flag("rewind-files", "text"),
+    Flag("await-initialize", "switch"),
+    Flag("permission-prompts", "text", choices=("host", "none")),
+    Flag("agent", "text"),
+    Flag("debug-file", "text"),
+    Flag("managed-settings", "text"),
+    Flag("project-config-root", "text"),
+    Flag("no-session-persistence", "switch"),
 )  # fmt: skip
 
 

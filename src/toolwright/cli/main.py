@@ -115,7 +115,7 @@ def _help_about(words: list[str]) -> int:
 
 
 def _start(line: CommandLine) -> int:
-    from toolwright.cli.failures import tell
+    from toolwright.cli.failures import teller
     from toolwright.cli.options import options_from_flags
     from toolwright.workspace.dumpable import refuse_inspection
 
@@ -128,7 +128,7 @@ def _start(line: CommandLine) -> int:
     elif not line.values.get("print"):
         _refuse_mistyped_command(line.words)
     options = options_from_flags(line.values, os.environ)
-    options.stderr = tell
+    options.stderr = teller(line.values.get("debug-file"))
     if streams_in:
         return _converse(line, options)
     return _rewind(line, options) if line.values.get("rewind-files") else _ask(line, options)
@@ -170,11 +170,16 @@ def _refuse_mistyped_command(words: Sequence[str]) -> None:
 def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
     from toolwright.cli.ask import ask, read_prompt
     from toolwright.cli.failures import EXIT_USAGE, complain
+    from toolwright.cli.flags import UsageError
     from toolwright.cli.running import run
     from toolwright.cli.wire import FrameOutput
 
     async def work(stopping: Stopping) -> int:
-        prompt = await read_prompt(line.words, STDIN)
+        try:
+            prompt = await read_prompt(line.words, STDIN)
+        except UsageError as error:
+            complain(str(error))
+            return EXIT_USAGE
         if not prompt:
             if _is_bare(line):
                 return _show_short_usage()

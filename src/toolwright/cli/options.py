@@ -41,7 +41,8 @@ _SAME = {
 
 _WITHOUT_FIELD = (
     *("replay-user-messages", "session-mirror", "rewind-files", "trust-workspace"),
-    "allow-dangerously-skip-permissions",
+    *("allow-dangerously-skip-permissions", "await-initialize", "agent", "managed-settings", "project-config-root"),
+    "no-session-persistence",
 )
 
 _SETTING_SOURCES = ("user", "project", "local")
@@ -119,6 +120,8 @@ def _limits(values: Mapping[str, Any], environment: Mapping[str, str]) -> dict[s
         fields["max_turns"] = values["max-turns"]
     if values.get("task-budget"):
         fields["task_budget"] = {"total": values["task-budget"]}
+    if values.get("permission-prompts") == "none":
+        fields["permission_prompt_tool_name"] = None
     if values.get("dangerously-skip-permissions"):
         fields["permission_mode"] = "bypassPermissions"
     return fields
@@ -168,8 +171,14 @@ def _agents(values: Mapping[str, Any], environment: Mapping[str, str]) -> dict[s
     from toolwright.types import AgentDefinition
 
     try:
-        return {"agents": {name: AgentDefinition(**fields) for name, fields in values["agents"].items()}}
-    except TypeError as error:
+        known = AgentDefinition.__dataclass_fields__  # newer clients say more of an agent than we know
+        return {
+            "agents": {
+                name: AgentDefinition(**{key: value for key, value in fields.items() if key in known})
+                for name, fields in values["agents"].items()
+            }
+        }
+    except (TypeError, AttributeError) as error:
         raise UsageError(f"--agents: each agent is an object with description and prompt: {error}") from None
 
 

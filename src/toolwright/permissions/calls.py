@@ -80,6 +80,9 @@ class Call(Struct, frozen=True):
     """The hosts the call would dial, as the dialer itself reads them."""
     read_only: bool = False
     is_mcp: bool = False
+    server: str | None = None
+    """For a tool of a server: the name of a rule about the whole server (`mcp__<server>`). Where it is not known, every part of
+    the tool's name that could be a server's counts as one."""
     must_ask: bool = False
     """A person has to see this call, whatever mode and allow rules say."""
     no_longer_approved: str = ""

@@ -313,7 +313,7 @@ def _allowed(call: Call, index: RuleIndex, place: Place) -> Decision | None:
 def _naming_rule(call: Call, index: RuleIndex) -> Rule | None:
     """The rule that covers the call by its name, a field or, word for word, its command; parts of commands are judged apart."""
     word_for_word = index.commands.exact.get(call.command) if call.name == "Bash" and call.command is not None else None
-    return word_for_word or next((rule for rule in index.named(call.name) if _covers(rule, call)), None)
+    return word_for_word or next((rule for rule in index.named(call.name, server=call.server) if _covers(rule, call)), None)
 
 
 def _command_allowed(call: Call, judge: CommandJudge, rules: RuleSet, mode: PermissionMode) -> Decision:

@@ -111,16 +111,20 @@ class RuleIndex:
         elif rule.content is None or not (rule.tool in PATH_TOOLS or rule.tool == "Bash"):
             self._by_name.setdefault(name, []).append(rule)
 
-    def named(self, tool: str) -> Iterator[Rule]:
-        """The rules whose name is, or covers, the name `tool`; rules about paths and commands are not among them."""
+    def named(self, tool: str, *, server: str | None = None) -> Iterator[Rule]:
+        """The rules whose name is, or covers, the name `tool`; rules about paths and commands are not among them.
+
+        With `server`, a rule about a whole server or with a * counts only if it is about that one: `mcp__a` is not about
+        the tools of a server `a__b`.
+        """
         yield from self._by_name.get(tool, ())
         if tool in FORMS_OF:
             yield from self._by_name.get(FORMS_OF[tool], ())
         if tool.startswith("mcp__"):
-            for server in _servers(tool):
-                yield from self._by_name.get(server, ())
+            for name in _servers(tool) if server is None else (server,):
+                yield from self._by_name.get(name, ())
         for rule in self._globs:
-            if glob_matches(rule.tool, tool):
+            if glob_matches(rule.tool, tool) and (server is None or rule.tool.startswith(f"{server}__")):
                 yield rule
 
 

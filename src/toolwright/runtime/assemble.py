@@ -26,6 +26,7 @@ from toolwright.runtime.gate import Gate, no_judge
 from toolwright.runtime.ground import Ground, Remembering, ground_of, notes_on
 from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.host import host_of
+from toolwright.runtime.initialization import PLAN_FLAG, as_agent, tool_aliases
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
 from toolwright.runtime.model_choice import choose_models, sampling, whole_number
@@ -63,6 +64,7 @@ REPLAY_FLAG = "replay-user-messages"
 def open_session(options: ClaudeAgentOptions, *, host: Host | None = None, tells_state: bool = False) -> LocalSession:
     """A session that has not started. Wrong options raise `OptionsError` here, before anything happens."""
     checks.check(options)
+    options = as_agent(options)
     chosen = host if host is not None else host_of(options)
 
     async def build(session: LocalSession) -> Parts:
@@ -117,7 +119,12 @@ class Assembly:
         waiting = waiting_tools(ground, models[0], beginning)
         servers = {**host.tool_servers, **self._servers_outside()}
         self._toolbox = Toolbox(
-            (*offered.builtins, *offered.given), servers, patience=first_turn_patience(ground.env), waiting=waiting
+            (*offered.builtins, *offered.given),
+            servers,
+            patience=first_turn_patience(ground.env),
+            waiting=waiting,
+            tell=self.tell,
+            aliases=tool_aliases(options),
         )
         self._hooks = self._make_hooks(beginning.session_id)
         ledger = Ledger(ground.env)
@@ -128,7 +135,8 @@ class Assembly:
         self._remembering = Remembering(
             ground, self._hooks, further=added_folders(options, ground), hidden=self._gate.hidden_paths, tell=self.tell
         )
-        self._planning = PlanNews(self._gate, can_exit="ExitPlanMode" in self._toolbox.tools)
+        instructions = options.extra_args.get(PLAN_FLAG)
+        self._planning = PlanNews(self._gate, can_exit="ExitPlanMode" in self._toolbox.tools, instructions=instructions)
         self._way_out: Egress | None = None
         self.conversation = self._make_conversation(beginning, models, offered, ledger=ledger)
 

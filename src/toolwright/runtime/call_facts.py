@@ -35,6 +35,7 @@ def call_facts(tool: Tool, judged: dict[str, Any], effects: Effects, *, preappro
         hosts=effects.hosts,
         read_only=tool.read_only or tool.name in OF_THE_SESSION,
         is_mcp=tool.name.startswith("mcp__"),
+        server=getattr(tool, "server_rule", None),
         preapproved=tool.name in preapproved,
         sandboxed=effects.sandboxed,
         stopped_in_cage=effects.stopped_in_cage,

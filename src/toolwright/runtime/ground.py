@@ -30,6 +30,8 @@ Hidden = Callable[[str], bool]
 """Whether a deny rule keeps this path from being read."""
 
 TRUST_FLAG = "trust-workspace"
+PARENT_SETTINGS_FLAG = "managed-settings"
+PROJECT_ROOT_FLAG = "project-config-root"
 TRUST_VARIABLE = "TOOLWRIGHT_TRUST_WORKSPACE"
 
 SOURCE_OF: dict[Scope, RuleSource] = {
@@ -71,8 +73,14 @@ def ground_of(options: ClaudeAgentOptions) -> Ground:
     if not os.path.isdir(cwd):
         raise CLIConnectionError(f"Working directory does not exist: {cwd}")
     real = ChainMap(options.env, os.environ)
-    where, sources = whereabouts(cwd, real), sources_of(options)
-    loaded = load(where, inline=options.settings, sources=sources, trusted=is_trusted_explicitly(options, real))
+    where, sources = whereabouts(project_root(options) or cwd, real), sources_of(options)
+    loaded = load(
+        where,
+        inline=options.settings,
+        of_parent=options.extra_args.get(PARENT_SETTINGS_FLAG),
+        sources=sources,
+        trusted=is_trusted_explicitly(options, real),
+    )
     settings_rules(loaded.settings.rules)  # refuses rules that cannot work before anything is started
     env = ChainMap(options.env, dict(loaded.settings.env), os.environ)
     return Ground(cwd, loaded.settings, env, where, loaded.is_trusted, sources)
@@ -83,6 +91,14 @@ def _current_folder() -> str:
         return os.getcwd()
     except FileNotFoundError:
         raise CLIConnectionError("The working directory has been deleted: go to another folder, or give one as cwd.") from None
+
+
+def project_root(options: ClaudeAgentOptions) -> str | None:
+    """The folder whose project settings count in place of the working folder's, if one was named. Raises `OptionsError`."""
+    root = options.extra_args.get(PROJECT_ROOT_FLAG)
+    if root is not None and not (os.path.isabs(root) and os.path.isdir(root)):
+        raise OptionsError(f"{PROJECT_ROOT_FLAG} must be the absolute path of a folder; got {root!r}")
+    return root
 
 
 def whereabouts(cwd: str, env: Mapping[str, str]) -> Whereabouts:

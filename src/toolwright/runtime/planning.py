@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolwright.tools.standing import Modes
 
-BEGINS = (
-    "[Plan mode is on: only look. Calls that change anything are not run unless the person says so. "
-    "Find out what is needed, then {how}.]"
-)
+BEGINS = "[Plan mode is on: only look. Calls that change anything are not run unless the person says so. {what}, then {how}.]"
+USUALLY = "Find out what is needed"
 WITH_A_PERSON = "show your plan with ExitPlanMode"
 WITHOUT = "give your plan as your answer"
 ENDS = "[Plan mode is off: you may change things now, within what is permitted.]"
@@ -19,11 +17,13 @@ ENDS = "[Plan mode is off: you may change things now, within what is permitted.]
 class PlanNews:
     """Notices that the mode has changed, whoever changed it."""
 
-    __slots__ = ("_how", "_modes", "_told")
+    __slots__ = ("_how", "_modes", "_told", "_what")
 
-    def __init__(self, modes: Modes, *, can_exit: bool) -> None:
+    def __init__(self, modes: Modes, *, can_exit: bool, instructions: str | None = None) -> None:
+        """`instructions` say how to plan, in place of our own words; that nothing is changed meanwhile is said in any case."""
         self._modes = modes
         self._how = WITH_A_PERSON if can_exit else WITHOUT
+        self._what = (instructions or USUALLY).rstrip(" .\n")
         self._told = False
 
     def take(self) -> list[str]:
@@ -32,4 +32,4 @@ class PlanNews:
         if is_on == self._told:
             return []
         self._told = is_on
-        return [BEGINS.format(how=self._how) if is_on else ENDS]
+        return [BEGINS.format(what=self._what, how=self._how) if is_on else ENDS]

@@ -36,13 +36,17 @@ class Beginning(Struct, frozen=True):
     """A call that a hook put off: the history ends with it."""
 
 
+NO_TRANSCRIPT_FLAG = "no-session-persistence"
+
+
 def begin(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Beginning:
     config, key = config_dir(env), project_key_for_directory(cwd)
     source = source_transcript(options, config, key)
     if source is None:
         session_id = options.session_id or new_uuid()
-        return Beginning(session_id, open_journal(transcript_path(config, key, session_id), session_id, cwd, env))
-    if options.fork_session:
+        path = transcript_path(config, key, session_id)
+        return Beginning(session_id, open_journal(path, session_id, cwd, env, is_kept=is_kept(options)))
+    if options.fork_session and is_kept(options):
         from toolwright.sessions.fork import fork
 
         source = fork(source, session_id=options.session_id, folder=project_dir(config, key), up_to=options.resume_session_at)
@@ -67,10 +71,13 @@ def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str,
     from toolwright.sessions.load import load
 
     transcript = load(path)
-    messages, last_uuid = up_to(transcript, None if options.fork_session else options.resume_session_at)
+    is_copy = options.fork_session and is_kept(options)
+    messages, last_uuid = up_to(transcript, None if is_copy else options.resume_session_at)
     if options.resume_drops_turn is not None:
         check_dropped(transcript.messages[len(messages) :], options.resume_drops_turn)
-    journal = open_journal(path, path.stem, cwd, env, last_uuid)
+    if options.fork_session and not is_copy:
+        path = path.with_name(f"{options.session_id or new_uuid()}.jsonl")  # named, never written
+    journal = open_journal(path, path.stem, cwd, env, last_uuid, is_kept=is_kept(options))
     seen, put_off = transcript.files_seen_in(messages), transcript.put_off_in(messages)
     history = History(HistoryMessage(each.role, each.content) for each in (messages[:-1] if put_off else messages))
     deferred = ToolCall(put_off["id"], put_off["name"], put_off["input"]) if put_off else None
@@ -98,7 +105,13 @@ def check_dropped(dropped: list[LoadedMessage], expected: str) -> None:
         raise OptionsError(f"Resume rejected by --resume-drops-turn: the first message dropped is {first}, not {expected}")
 
 
-def open_journal(path: Path, session_id: str, cwd: str, env: Mapping[str, str], last_uuid: str | None = None) -> Journal:
+def is_kept(options: ClaudeAgentOptions) -> bool:
+    return NO_TRANSCRIPT_FLAG not in options.extra_args
+
+
+def open_journal(
+    path: Path, session_id: str, cwd: str, env: Mapping[str, str], last_uuid: str | None = None, *, is_kept: bool = True
+) -> Journal:
     return Journal(
         path,
         session_id=session_id,
@@ -106,6 +119,7 @@ def open_journal(path: Path, session_id: str, cwd: str, env: Mapping[str, str], 
         version=COMPATIBLE_CLI_VERSION,
         entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT", "sdk-py"),
         last_uuid=last_uuid,
+        is_kept=is_kept,
     )
 
 

@@ -17,6 +17,7 @@ from toolwright.protocol.control import ControlPeer, session_ids
 from toolwright.protocol.frames import Frame
 from toolwright.runtime.assemble import open_session
 from toolwright.runtime.ending import failed_to_start
+from toolwright.runtime.initialization import initialized, notes_on, server_names
 from toolwright.runtime.seams import Host
 from toolwright.types import (
     ClaudeAgentOptions,
@@ -43,6 +44,8 @@ CALLBACK_PAUSE_MS = 2.0
 question before their own reader has seen the message it is about. The variable of this name says how long; 0 is not at all."""
 PAUSE_VARIABLE = "TOOLWRIGHT_CALLBACK_PAUSE_MS"
 
+AWAIT_FLAG = "await-initialize"
+"""With this flag only an initialize request opens the session, however early messages come."""
 LAST_ANSWERS_SECONDS = 5.0
 """How long requests that came before the end of input may still take."""
 
@@ -93,6 +96,10 @@ class ServedSession:
             self._peer.deliver(frame)
         self._users.close()
         await self._last_answers()
+        if not self._initializing and AWAIT_FLAG in self._options.extra_args:
+            self._failed = True
+            self._diagnose(f"toolwright: input ended without the initialize request that --{AWAIT_FLAG} waits for")
+            self._ended.set()
 
     async def _last_answers(self) -> None:
         """The other side will say nothing more: what it asked for is finished, what we ask it has no answer."""
@@ -107,7 +114,7 @@ class ServedSession:
                 frame = await self._users.get()
             except ChannelClosed:
                 break
-            if not self._initializing:
+            if not self._initializing and AWAIT_FLAG not in self._options.extra_args:
                 self._initializing = True
                 await self._open({})
             await self._opened.wait()
@@ -138,7 +145,10 @@ class ServedSession:
 
     async def _open(self, initialize: Frame) -> None:
         try:
-            session = open_session(self._options, host=self._host(initialize), tells_state=True)
+            options = initialized(self._options, initialize)
+            for note in notes_on(initialize):
+                self._diagnose(note)
+            session = open_session(options, host=self._host(initialize), tells_state=True)
             await session.start()
             self._session = session
         except ClaudeSDKError as error:
@@ -186,9 +196,15 @@ class ServedSession:
     def _host(self, initialize: Frame) -> Host:
         return Host(
             can_use_tool=self._can_use_tool if self._options.permission_prompt_tool_name == "stdio" else None,
-            hooks={event: self._matchers(event, rows) for event, rows in (initialize.get("hooks") or {}).items()},
-            tool_servers=self._tool_servers(),
+            hooks={event: self._matchers(event, rows) for event, rows in self._hook_rows(initialize).items()},
+            tool_servers=self._tool_servers(initialize),
         )
+
+    def _hook_rows(self, initialize: Frame) -> dict[str, Any]:
+        rows = initialize.get("hooks") or {}
+        if not isinstance(rows, dict):
+            raise OptionsError("initialize: hooks must be an object of matchers by event")
+        return rows
 
     def _matchers(self, event: str, rows: Any) -> list[HookMatcher]:
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -232,11 +248,12 @@ class ServedSession:
         }
         return permission_result(await self._peer.request(request, timeout=None))
 
-    def _tool_servers(self) -> dict[str, ToolServer]:
+    def _tool_servers(self, initialize: Frame) -> dict[str, ToolServer]:
+        """Those that `--mcp-config` or the request says live at the other end."""
         servers = self._options.mcp_servers
-        if not isinstance(servers, dict):
-            return {}
-        return {name: self._tool_server(name) for name, config in servers.items() if config.get("type") == "sdk"}
+        given = servers.items() if isinstance(servers, dict) else ()
+        names = [name for name, config in given if config.get("type") == "sdk"]
+        return {name: self._tool_server(name) for name in dict.fromkeys((*names, *server_names(initialize)))}
 
     def _tool_server(self, name: str) -> ToolServer:
         async def send(message: Frame) -> Frame:

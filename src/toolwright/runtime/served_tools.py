@@ -1,15 +1,16 @@
 """A tool server's tools as tools of the runtime: their names, and their results in the shape that models take.
 
-The name of a served tool is `mcp__<server>__<tool>`. Both parts keep only `A-Z a-z 0-9 _ -` (anything else becomes `_`); a
-server's part has no `__` inside and no `_` at its ends, so the first `__` after `mcp__` always ends the server's part, and a
-permission rule for one server cannot cover another. Two servers with the same part are refused. A tool whose name is too long
-for a model, or taken by its neighbour, carries a digest of its own name. Does not know who may call what.
+The name of a served tool is `mcp__<server>__<tool>`, the server's part being the key under which it was given. Both parts keep
+`A-Z a-z 0-9 _ -`; anything else becomes `_`, nothing else changes, so that rules written for the given name match. Where the
+server's part ends cannot be told from such a name (`a` may have a tool `b__c`, `a__b` a tool `c`), therefore a tool knows its
+server's rule, and an allow rule for one server does not cover another. Two servers with the same part are refused; of two tools
+with the same name, the later one. A name that is too long for a model carries a digest. Does not know who may call what.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from toolwright.types import OptionsError
 if TYPE_CHECKING:
     from toolwright.mcp.base import ServedTool, ToolServer
     from toolwright.mcp.external import ExternalServer
+    from toolwright.tools.base import Tool
     from toolwright.workspace import Workspace
 
 PREFIX = "mcp__"
@@ -34,7 +36,7 @@ LONGEST_WANTED = 500_000
 """The most characters of result that a tool may ask to be let through."""
 LONGEST_NAME = 64
 """The shortest limit among the models' APIs."""
-_LONGEST_SERVER_PART = 40
+_LONGEST_SERVER_PART = 48
 _DIGEST = 8
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -55,7 +57,10 @@ class ServedToolAdapter:
         self.tool = tool
         self.server_name = server.name if server_name is None else server_name
         """The name under which the server was given (the key in `mcp_servers`)."""
-        self.name = name or sanitized_name(server_prefix(self.server_name) if prefix is None else prefix, tool.name)
+        prefix = server_prefix(self.server_name) if prefix is None else prefix
+        self.name = name or sanitized_name(prefix, tool.name)
+        self.server_rule = prefix.removesuffix("__") or None
+        """The name of a permission rule about the whole server; None for a function given directly."""
 
     @property
     def description(self) -> str:
@@ -111,27 +116,40 @@ def external_of(server: ToolServer) -> ExternalServer | None:
 
 
 def server_prefix(server_name: str) -> str:
-    """`mcp__<server>__`, in which the server's part can be told from the tool's."""
-    part = re.sub(r"_{2,}", "_", _OTHER_CHARACTERS.sub("_", server_name)).strip("_")
+    """`mcp__<server>__` with the key as it was given, illegal characters replaced."""
+    part = _OTHER_CHARACTERS.sub("_", server_name)
     if not part or len(part) > _LONGEST_SERVER_PART:
-        part = f"{part[: _LONGEST_SERVER_PART - _DIGEST - 1].strip('_') or 'server'}-{_digest(server_name)}"
+        part = f"{part[: _LONGEST_SERVER_PART - _DIGEST - 1] or 'server'}-{_digest(server_name)}"
     return f"mcp__{part}__"
 
 
 def adapt_tools(server_name: str, server: ToolServer, tools: Sequence[ServedTool]) -> list[ServedToolAdapter]:
-    """One server's tools, each with a name of its own. A name that needs no change always keeps it."""
-    prefix = server_prefix(server_name)
-    taken = {prefix + tool.name for tool in tools}
-    if len(taken) < len(tools):
+    """One server's tools. Two of them may have the same name: see `first_of_each_name`."""
+    if len({tool.name for tool in tools}) < len(tools):
         raise ValueError(f"the MCP server {server_name!r} lists a tool twice; each needs a name of its own")
-    adapted = []
+    return [ServedToolAdapter(server, tool, server_name=server_name) for tool in tools]
+
+
+def first_of_each_name(tools: Iterable[Tool], refuse: Callable[[str], None], *, taken: Iterable[Tool] = ()) -> list[Tool]:
+    """`tools` without those whose name an earlier one or one of `taken` has; `refuse` is given a sentence about each."""
+    by_name = {tool.name: tool for tool in taken}
+    first = []
     for tool in tools:
-        name = sanitized_name(prefix, tool.name)
-        if name != prefix + tool.name and name in taken:
-            name = _with_digest(name, tool.name)
-        taken.add(name)
-        adapted.append(ServedToolAdapter(server, tool, server_name=server_name, name=name))
-    return adapted
+        earlier = by_name.setdefault(tool.name, tool)
+        if earlier is tool:
+            first.append(tool)
+        else:
+            refuse(_refusal(tool, earlier))
+    return first
+
+
+def _refusal(tool: Tool, earlier: Tool) -> str:
+    assert isinstance(tool, ServedToolAdapter)
+    owner = f"the tool {earlier.tool.name!r} of {earlier.server_name!r}" if isinstance(earlier, ServedToolAdapter) else "a tool"
+    return (
+        f"MCP server {tool.server_name!r}: its tool {tool.tool.name!r} is left out, because {owner} before it is already "
+        f"named {tool.name}; rename one of them"
+    )
 
 
 def check_prefixes(servers: Mapping[str, ToolServer]) -> None:
@@ -145,7 +163,7 @@ def check_prefixes(servers: Mapping[str, ToolServer]) -> None:
 
 
 def tool_name(server_name: str, tool: str) -> str:
-    """The name of a server's tool, apart from the rare one that had to give way to a neighbour's."""
+    """The name of a server's tool."""
     return sanitized_name(server_prefix(server_name), tool)
 
 

@@ -111,6 +111,8 @@ class ToolRunner(Struct):
         return tool is not None and tool.read_only
 
     def find(self, name: str) -> Tool | None:
+        if name in self.toolbox.aliases:
+            return self.toolbox.tools.get(self.toolbox.aliases[name])
         return self.toolbox.tools.get(name) or self.toolbox.tools.get(canonical_name(name))
 
     async def _run_together(self, calls: list[ToolCall], deliver: Deliver) -> None:

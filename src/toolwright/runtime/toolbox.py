@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from toolwright.mcp.rpc import RpcToolServer, ToolServerError
 from toolwright.models.base import ToolSpec
-from toolwright.runtime.served_tools import adapt_tools, check_prefixes, external_of
+from toolwright.runtime.served_tools import adapt_tools, check_prefixes, external_of, first_of_each_name
 from toolwright.types import ControlError
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ class Connection(Struct):
 class Toolbox:
     """Tools by name, in a stable order: the order is part of the prompt prefix that a provider caches."""
 
-    __slots__ = ("_own", "_patience", "_resources", "_settled", "_shelf", "_waiting", "connections", "specs", "tools")
+    __slots__ = (
+        *("_own", "_patience", "_refusals", "_resources", "_settled", "_shelf", "_tell", "_waiting"),
+        *("aliases", "connections", "specs", "tools"),
+    )
 
     def __init__(
         self,
@@ -87,8 +90,17 @@ class Toolbox:
         *,
         patience: float = SETTLE_SECONDS,
         waiting: WaitingTools | None = None,
+        tell: Callable[[str], None] | None = None,
+        aliases: Mapping[str, str] | None = None,
     ) -> None:
+        """`tell` hears, once each, of tools that cannot be had because another has their name.
+
+        `aliases` redirect calls by name, in one step; a name whose target is missing means no tool.
+        """
+        self.aliases = aliases or {}
         check_prefixes(servers)
+        self._tell = tell
+        self._refusals: set[str] = set()
         self._patience = patience
         self._own = own
         self._settled = False
@@ -241,11 +253,22 @@ class Toolbox:
             connection.served, connection.tools, connection.failure = [], [], str(error)
 
     def _refresh(self) -> None:
-        served = [tool for connection in self.connections.values() if connection.enabled for tool in connection.tools]
+        served = self._served_tools()
         first, loaded = (served, []) if self._waiting is None else self._waiting.sorted_out(served)
         asking = self._asking_tools()
         self.tools: dict[str, Tool] = {tool.name: tool for tool in (*self._own, *asking, *served)}
         self.specs = specs_of((*self._own, *first)) if not asking else fresh_specs((*self._own, *asking, *first, *loaded))
+
+    def _served_tools(self) -> list[Tool]:
+        """The tools of all servers, in the servers' order, without those whose name is taken."""
+        served = (tool for connection in self.connections.values() if connection.enabled for tool in connection.tools)
+        return first_of_each_name(served, self._refuse, taken=self._own)
+
+    def _refuse(self, sentence: str) -> None:
+        if sentence not in self._refusals:
+            self._refusals.add(sentence)
+            if self._tell is not None:
+                self._tell(sentence)
 
     def _asking_tools(self) -> tuple[Tool, ...]:
         """The tools about servers that are there only when there is something to ask for."""

@@ -35,12 +35,21 @@ Content = str | list[dict[str, Any]]
 class Journal:
     """The transcript of one session, for its one writer. Not made for use from several threads."""
 
-    __slots__ = ("_branch", "_staged", "cwd", "entrypoint", "last_uuid", "path", "session_id", "version")
+    __slots__ = ("_branch", "_is_kept", "_staged", "cwd", "entrypoint", "last_uuid", "path", "session_id", "version")
 
     def __init__(
-        self, path: Path, *, session_id: str, cwd: str, version: str, entrypoint: str = "sdk-py", last_uuid: str | None = None
+        self,
+        path: Path,
+        *,
+        session_id: str,
+        cwd: str,
+        version: str,
+        entrypoint: str = "sdk-py",
+        last_uuid: str | None = None,
+        is_kept: bool = True,
     ) -> None:
-        """`last_uuid` is the entry to go on from, when a session is resumed."""
+        """`last_uuid` is the entry to go on from, when a session is resumed. What is not kept is never written down."""
+        self._is_kept = is_kept
         self.path = path
         self.session_id = session_id
         self.cwd = cwd
@@ -132,7 +141,7 @@ class Journal:
 
     def _write_batch(self, data: bytes, before: str | None) -> None:
         try:
-            if data:
+            if data and self._is_kept:
                 append(self.path, data)
         except BaseException:
             self.last_uuid = before
@@ -163,5 +172,5 @@ class Journal:
     def _put(self, line: bytes) -> None:
         if self._staged is not None:
             self._staged.append(line)
-        else:
+        elif self._is_kept:
             append(self.path, line)

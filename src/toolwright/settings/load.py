@@ -38,14 +38,25 @@ class FolderTrust(Struct, frozen=True):
 
 
 def load(
-    where: Whereabouts, *, inline: str | None = None, sources: Sequence[str] | None = None, trusted: bool = False
+    where: Whereabouts,
+    *,
+    inline: str | None = None,
+    of_parent: str | None = None,
+    sources: Sequence[str] | None = None,
+    trusted: bool = False,
 ) -> Loaded:
-    """Read everything. `sources` None means all; managed and inline settings are always read. Raises `OptionsError`."""
+    """Read everything. `sources` None means all; managed and inline settings are always read. Raises `OptionsError`.
+
+    `of_parent` is a policy that the program which starts us hands over (JSON text). The machine's own, if there is one, stands
+    in its place.
+    """
     wanted = {"managed", *(SOURCES if sources is None else sources)}
     files = [(origin, text) for origin in where.files(wanted) if (text := read_text(origin.path)) is not None]
     of_folder = [(origin, text) for origin, text in files if origin.scope in OF_THE_FOLDER]
 
     is_trusted = FolderTrust(where, of_folder if wanted >= OF_THE_FOLDER else None, trusted)
+    if of_parent and not any(origin.scope == "managed" for origin, _ in files):
+        files.append((Origin("managed", "managed settings of the starting program"), of_parent))
     if not files and not inline:
         return Loaded(NOTHING, is_trusted)
     from toolwright.settings.together import together  # how settings are read: for sessions that have some
