@@ -3,6 +3,10 @@
 A generator that holds a task group or a cancel scope across a `yield` breaks when another task closes it. So work that
 outlives one call runs in an `OwnedTask`, and hands its values over a `Channel`. Both run on asyncio and on trio.
 Neither knows what the work is.
+
+A shielded scope does not stop a native `Task.cancel()` (`asyncio.timeout`, `wait_for`, `TaskGroup`): that one breaks into
+whatever its task awaits, tidying up included. So what a caller must not break runs in an owner task as well: see `owned` and
+`ended`.
 """
 
 from __future__ import annotations
@@ -140,3 +144,44 @@ def spawn(work: Callable[[], Awaitable[None]], *, name: str) -> OwnedTask:
         native.add_done_callback(lambda _: task._done.set())
         task._keep_alive = native
     return task
+
+
+async def owned(work: Callable[[], Awaitable[T]], *, name: str) -> T:
+    """Run `work` in a task of its own and hand back its value, or raise what it raised.
+
+    Whatever cancels the caller, natively too, reaches the work as the cancellation of a scope, so that shields inside it hold.
+    The caller is cancelled when the work has ended; its value may be lost then.
+    """
+    values: list[T] = []
+
+    async def keep() -> None:
+        values.append(await work())
+
+    task = spawn(keep, name=name)
+    await _waited(task, on_cancel=task.cancel)
+    if task.error is not None:
+        raise task.error
+    if not values:
+        raise anyio.get_cancelled_exc_class()  # a loop that shuts down has cancelled the task itself
+    return values[0]
+
+
+async def ended(task: OwnedTask) -> None:
+    """Wait for the end of a task that nothing may break off. Who is cancelled meanwhile is cancelled after that end."""
+    with anyio.CancelScope(shield=True):
+        await _waited(task, on_cancel=lambda: None)
+    if task.error is not None:
+        raise task.error
+
+
+async def _waited(task: OwnedTask, *, on_cancel: Callable[[], None]) -> None:
+    cancelled: BaseException | None = None
+    while not task.done:
+        try:
+            with anyio.CancelScope(shield=cancelled is not None):
+                await task.wait()
+        except anyio.get_cancelled_exc_class() as error:  # noqa: PERF203 — each of several cancels is kept waiting
+            cancelled = cancelled or error
+            on_cancel()
+    if cancelled is not None:
+        raise cancelled

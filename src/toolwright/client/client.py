@@ -6,12 +6,14 @@ May be used from any number of tasks. An idle client holds a session and nothing
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from toolwright.client.opening import open_for
-from toolwright.client.prompts import Feeding, check_prompt, send_all, user_frame
+from toolwright.client.prompts import Feeding, check_prompt, end, send_all, user_frame
 from toolwright.client.reading import MessageStream
+from toolwright.concurrency import OwnedTask, ended, owned, spawn
 from toolwright.protocol.transport import Transport
 from toolwright.types import (
     ClaudeAgentOptions,
@@ -43,6 +45,7 @@ class ClaudeSDKClient:
         self._transport = transport
         self._session: Session | None = None
         self._feeding: Feeding | None = None
+        self._ending: OwnedTask | None = None
 
     async def connect(self, prompt: str | AsyncIterable[dict[str, Any]] | None = None) -> None:
         """Start a session; one that is open is ended first.
@@ -54,27 +57,32 @@ class ClaudeSDKClient:
         await self.disconnect()
         session = open_for(self.options, self._transport)
         try:
-            await session.start()
+            await owned(session.start, name="toolwright starts")
             self._session = session
             if isinstance(prompt, str):
                 await self.query(prompt)
             elif prompt is not None:
                 self._feeding = Feeding(session, prompt, verbatim=self.options.verbatim_prompts)
         except BaseException:
-            self._session = None
-            await session.close()
+            self._session = session
+            await self.disconnect()
             raise
 
     async def disconnect(self) -> None:
-        """End the session and everything that belongs to it. Does nothing when there is none."""
+        """End the session and everything that belongs to it. Does nothing when there is none.
+
+        Whoever is cancelled here, by whatever means, is cancelled when nothing is left.
+        """
         session, self._session = self._session, None
         feeding, self._feeding = self._feeding, None
-        if feeding is not None:
-            feeding.cancel()
         if session is not None:
-            await session.close()
-        if feeding is not None:
-            await feeding.stopped()
+            self._ending = spawn(partial(end, session, feeding), name="toolwright ends")
+        ending = self._ending
+        if ending is not None:
+            try:
+                await ended(ending)
+            finally:
+                self._ending = None if self._ending is ending else self._ending
 
     async def query(self, prompt: str | AsyncIterable[dict[str, Any]], session_id: str = "default") -> None:
         """Send a message, or each message of an iterable. It waits its turn if one is running."""
@@ -133,7 +141,7 @@ class ClaudeSDKClient:
 
     async def get_server_info(self) -> dict[str, Any] | None:
         """What the session says about itself: commands, models, account, …"""
-        return await self._connected().start()
+        return await owned(self._connected().start, name="toolwright starts")
 
     async def __aenter__(self) -> Self:
         await self.connect()
@@ -149,7 +157,8 @@ class ClaudeSDKClient:
         return self._connected(), self._feeding
 
     async def _control(self, subtype: str, **fields: Any) -> dict[str, Any]:
-        return await self._connected().control({"subtype": subtype, **fields})
+        request = {"subtype": subtype, **fields}
+        return await owned(partial(self._connected().control, request), name="toolwright control")
 
     def _connected(self) -> Session:
         if self._session is None:

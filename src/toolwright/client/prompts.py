@@ -89,6 +89,15 @@ async def send_all(session: Session, prompts: AsyncIterable[Any], *, session_id:
         await closed(stream)
 
 
+async def end(session: Session, feeding: Feeding | None) -> None:
+    """End a session, and what streams prompts into it."""
+    if feeding is not None:
+        feeding.cancel()
+    await session.close()
+    if feeding is not None:
+        await feeding.stopped()
+
+
 async def _feed(session: Session, prompts: AsyncIterable[Any], verbatim: bool) -> None:
     try:
         await send_all(session, prompts, session_id=None, verbatim=verbatim)

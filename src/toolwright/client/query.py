@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolwright.client.opening import open_for
-from toolwright.client.prompts import Feeding, check_prompt, user_frame
+from toolwright.client.prompts import Feeding, check_prompt, end, user_frame
 from toolwright.client.reading import MessageStream
+from toolwright.concurrency import ended, owned, spawn
 from toolwright.protocol.transport import Transport
 from toolwright.types import ClaudeAgentOptions, Message, ResultError
 
@@ -32,7 +34,7 @@ async def query(
     session = open_for(options, transport)
     feeding: Feeding | None = None
     try:
-        await session.start()
+        await owned(session.start, name="toolwright starts")
         feeding = await _begin(session, prompt, verbatim=options.verbatim_prompts)
         stream = MessageStream(lambda: (session, feeding))
         async for message in stream:
@@ -41,7 +43,7 @@ async def query(
             raise ResultError.from_result(stream.last_result, 1)
     finally:
         # No scope is held across a yield, so this may run in another task, and in one that is being cancelled.
-        await _end(session, feeding)
+        await ended(spawn(partial(end, session, feeding), name="toolwright ends"))
 
 
 async def _begin(session: Session, prompt: str | AsyncIterable[dict[str, Any]], *, verbatim: bool) -> Feeding | None:
@@ -50,11 +52,3 @@ async def _begin(session: Session, prompt: str | AsyncIterable[dict[str, Any]], 
     await session.send(user_frame(prompt, session_id="", verbatim=verbatim))
     await session.end_input()
     return None
-
-
-async def _end(session: Session, feeding: Feeding | None) -> None:
-    if feeding is not None:
-        feeding.cancel()
-    await session.close()
-    if feeding is not None:
-        await feeding.stopped()

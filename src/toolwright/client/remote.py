@@ -17,7 +17,7 @@ from toolwright.client.changed_tools import ChangedTools
 from toolwright.client.initialize import HookTable, check_answer, initialize_request, initialize_seconds
 from toolwright.client.run_end import RunEnd
 from toolwright.client.streams import closed
-from toolwright.concurrency import Channel, OwnedTask, spawn
+from toolwright.concurrency import Channel, OwnedTask, ended, spawn
 from toolwright.mcp.external import ExternalServer
 from toolwright.protocol.control import REQUEST_SECONDS, ControlPeer, client_ids
 from toolwright.protocol.lines import Frame, encode
@@ -41,7 +41,7 @@ class RemoteSession:
         "_answers",
         "_asking",
         "_changed",
-        "_closed",
+        "_closer",
         "_closing",
         "_ended_by",
         "_extras",
@@ -82,7 +82,7 @@ class RemoteSession:
         self._input_closed = False
         self._closing = False
         self._ended_by: ClaudeSDKError | None = None
-        self._closed: anyio.Event | None = None
+        self._closer: OwnedTask | None = None
 
     # the Session seam
 
@@ -118,21 +118,20 @@ class RemoteSession:
         await self._settle()
 
     async def close(self) -> None:
-        if self._closed is not None:
-            await self._closed.wait()
-            return
-        self._closed = anyio.Event()
-        self._closing = True
-        with anyio.CancelScope(shield=True):
-            self._stop_timer()
-            self._peer.close()
-            await self._stop_reader()
-            await self._close_transport()
-            with anyio.move_on_after(_HANDLER_SECONDS):
-                await self._peer.wait_closed()
-            await self._close_servers()
-            self._frames.close()
-            self._closed.set()
+        if self._closer is None:
+            self._closing = True
+            self._closer = spawn(self._close, name="remote session closes")
+        await ended(self._closer)
+
+    async def _close(self) -> None:
+        self._stop_timer()
+        self._peer.close()
+        await self._stop_reader()
+        await self._close_transport()
+        with anyio.move_on_after(_HANDLER_SECONDS):
+            await self._peer.wait_closed()
+        await self._close_servers()
+        self._frames.close()
 
     async def _close_servers(self) -> None:
         """End the tasks of server objects that run beside us."""

@@ -71,7 +71,8 @@ class SubprocessTransport(Transport):
     async def connect(self) -> None:
         if self._process is None:
             _check_folder(self._cwd)
-            self._process = await self._start()
+            with anyio.CancelScope(shield=True):  # half started it would be nobody's; this does not wait for the child
+                self._process = await self._start()
             self._input_open = True
             _running.add(self)
             assert self._process.stderr is not None

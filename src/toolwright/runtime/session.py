@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
-from toolwright.concurrency import Channel, OwnedTask, spawn
+from toolwright.concurrency import Channel, OwnedTask, ended, spawn
 from toolwright.protocol import frames
 from toolwright.runtime import controls, greeting
 from toolwright.runtime.conversation import Conversation, text_block
@@ -69,6 +69,7 @@ class LocalSession:
     __slots__ = (
         "_build",
         "_closed",
+        "_closer",
         "_input_ended",
         "_out",
         "_queue",
@@ -88,6 +89,7 @@ class LocalSession:
         self._runner: OwnedTask | None = None
         self._input_ended = False
         self._closed = False
+        self._closer: OwnedTask | None = None
         self.turn: Turn | None = None
         self.has_played = False
         """Whether a turn of this session has begun."""
@@ -127,12 +129,15 @@ class LocalSession:
             self._out.close()
 
     async def close(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
+        if self._closer is None:
+            self._closed = True
+            self._closer = spawn(self._close, name="toolwright session closes")
+        await ended(self._closer)
+
+    async def _close(self) -> None:
         if self._runner is not None:
             self._runner.cancel()
-        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+        with anyio.move_on_after(CLOSE_SECONDS):
             if self._runner is not None:
                 await self._runner.wait()
         await self._give_back()
@@ -228,9 +233,9 @@ class LocalSession:
 
     async def _give_back(self) -> None:
         if self.parts is not None:
-            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+            with anyio.move_on_after(CLOSE_SECONDS):
                 await self.parts.conversation.hooks.session_ends("other")
-            with anyio.move_on_after(CLOSE_SECONDS, shield=True):  # however long a hook took, nothing stays behind
+            with anyio.move_on_after(CLOSE_SECONDS):  # however long a hook took, nothing stays behind
                 await self.parts.release()
 
 
