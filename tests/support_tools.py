@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from toolwright.tools.base import ToolContext, ToolOutput
 from toolwright.tools.registry import builtin_tools
 from toolwright.workspace import Workspace
@@ -47,6 +49,17 @@ async def error_of(name: str, workspace: Workspace, /, **fields: Any) -> str:
 
 def open_descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
+
+
+async def guardian_gone() -> None:
+    """Wait until we have no child any more: after the last command the guardian stays for a moment."""
+    with anyio.fail_after(30):
+        while True:
+            try:
+                os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            await anyio.sleep(0.02)
 
 
 def running(marker: str) -> list[str]:

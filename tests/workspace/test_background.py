@@ -18,7 +18,7 @@ import anyio
 import pytest
 
 from support_limits import NOBODY
-from support_tools import make_workspace, open_descriptors, running
+from support_tools import guardian_gone, make_workspace, open_descriptors, running
 from toolwright.workspace import CommandNotStarted, FileChanged, PathNotAllowed, UnknownShell, Workspace
 from toolwright.workspace.background import MOST_RUNNING, BackgroundShell, BackgroundShells
 from toolwright.workspace.shells import Surroundings
@@ -195,6 +195,7 @@ async def test_a_left_behind_flood_does_not_delay_the_end(tmp_path: Path) -> Non
 async def test_after_the_last_shell_an_idle_session_holds_nothing(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
         await workspace.commands.run("true")
+        await guardian_gone()
         before = open_descriptors()
         for _ in range(3):
             await ended(await workspace.commands.start("true"))
@@ -297,6 +298,7 @@ async def until_given_back(used):
 async def main():
     workspace = Workspace(sys.argv[1] + "/ws", env={}, state_dir=sys.argv[1] + "/state")
     await workspace.commands.run("true")
+    await anyio.sleep(1)  # until the guardian is gone
     used = len(os.listdir("/proc/self/fd"))
     await (await workspace.commands.start("true")).wait(30)
     await until_given_back(used)
@@ -395,6 +397,7 @@ async def main():
         await workspace.commands.start(sys.argv[3])
     else:
         await workspace.commands.run(sys.argv[3])
+        await anyio.sleep(1)  # until the guardian is gone
     print("ready", flush=True)
     await anyio.sleep_forever()
 

@@ -18,9 +18,9 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from toolwright.concurrency import OwnedTask, spawn
-from toolwright.workspace import guardian
 from toolwright.workspace.children import Launched
 from toolwright.workspace.errors import CommandNotStarted, FileChanged, UnknownShell
+from toolwright.workspace.guardian import Guard
 from toolwright.workspace.limits import inline
 from toolwright.workspace.logs import ShellLog
 from toolwright.workspace.shells import Surroundings, shell_path, starting
@@ -39,8 +39,6 @@ MOST_BYTES_IN_ALL = 4 << 30
 _GRACE = 0.1
 """Seconds for what a finished command left behind to finish its sentence."""
 _TICK = 0.01
-_REST = 0.25
-"""Seconds without a command after which the guardian goes."""
 _TAIL = 1 << 16
 """How much of the end of the output is looked at for the reason of a failure."""
 _PIPE_HOLDS = 1 << 16
@@ -127,23 +125,28 @@ class BackgroundShells:
     __slots__ = (
         "_all",
         "_follower",
-        "_idle_since",
+        "_guard",
         "_most_bytes",
         "_open_log",
-        "_resting",
         "_session",
         "_written",
         "on_change",
     )
 
-    def __init__(self, session: Mark, open_log: Callable[[], tuple[int, str]], *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        session: Mark,
+        open_log: Callable[[], tuple[int, str]],
+        *,
+        guard: Guard | None = None,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
         self._session = session
+        self._guard = Guard(session.session) if guard is None else guard
         self._most_bytes = most_bytes
         self._open_log = open_log
         self._all: dict[str, BackgroundShell] = {}
         self._follower: _Follower | None = None
-        self._resting: OwnedTask | None = None
-        self._idle_since = 0.0
         self._written = 0
         self.on_change: Callable[[BackgroundShell], None] | None = None
         """Told of each shell that has started or ended."""
@@ -172,14 +175,18 @@ class BackgroundShells:
             log = ShellLog(*await inline(self._open_log))
         try:
             with starting():
-                await inline(lambda: guardian.watch(self._session.session, shell=shell_path()))
+                await inline(lambda: self._guard.begin(shell_path()))
+        except BaseException:
+            log.close()
+            raise
+        try:
             launched = await surroundings.launch(command)  # its sandbox, if any, is left when it is let go of
             shell = BackgroundShell(command, launched, around=surroundings, log=log, description=description, call=call)
             self._follow(shell)
         except BaseException:
             await surroundings.left()
             log.close()
-            self._rest_if_idle()
+            self._guard.end()
             raise
         self._all[shell.id] = shell
         self._tell(shell)
@@ -206,9 +213,7 @@ class BackgroundShells:
         await end_tree(self._session)
         for shell in shells:
             self._let_go(shell)
-        if self._resting is not None:
-            self._resting.cancel()
-        guardian.release(self._session.session)
+        self._guard.close()
 
     def _let_go(self, shell: BackgroundShell) -> None:
         if self._follower is not None:
@@ -248,25 +253,10 @@ class BackgroundShells:
 
     def _ended(self, shell: BackgroundShell) -> None:
         shell.notices = tuple(_explained(shell))
-        self._rest_if_idle()
+        if not self.running:
+            self._follower = None
+        self._guard.end()
         self._tell(shell)
-
-    def _rest_if_idle(self) -> None:
-        if self.running:
-            return
-        self._follower, self._idle_since = None, anyio.current_time()
-        if self._resting is None:
-            self._resting = spawn(self._rest, name="toolwright rests")
-
-    async def _rest(self) -> None:
-        """The guardian goes soon, but not at once: who starts one command after the other needs it for all of them."""
-        try:
-            while self._idle_since + _REST > anyio.current_time():  # noqa: ASYNC110 — it is time that is waited for
-                await anyio.sleep_until(self._idle_since + _REST)
-        finally:
-            self._resting = None
-            if not self.running:
-                guardian.release(self._session.session)
 
     def _tell(self, shell: BackgroundShell) -> None:
         if self.on_change is not None:

@@ -7,13 +7,13 @@ started before there is a command.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from toolwright.workspace.captured import OUTPUT_LIMIT, OutputCollector
 from toolwright.workspace.errors import UnknownShell
-from toolwright.workspace.limits import in_thread
+from toolwright.workspace.limits import in_thread, inline
 from toolwright.workspace.trees import Mark, end_tree
 
 if TYPE_CHECKING:  # loaded only for sessions that need them
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # loaded only for sessions that need them
     from toolwright.workspace.child_limits import ChildLimits
     from toolwright.workspace.children import Account
     from toolwright.workspace.exchanges import Exchange
+    from toolwright.workspace.guardian import Guard
     from toolwright.workspace.sandbox.cage import Cage, CagedCommand, CageRules
     from toolwright.workspace.sandbox.enclosure import Enclosed, Enclosure
     from toolwright.workspace.sandbox.launch import Mechanism, PrivateFolder, WayOut
@@ -46,6 +47,7 @@ class Commands:
         "_env",
         "_foreign",
         "_groups",
+        "_guard",
         "_limits",
         "_mark",
         "_note",
@@ -72,6 +74,7 @@ class Commands:
         self._limits = limits
         self._foreign: PrivateFolder | None = None
         self._groups: CommandGroups | None = None
+        self._guard: Guard | None = None
         self._account: Account | None = None
         self._mark: Mark | None = None
         self._note: str | None = None
@@ -142,7 +145,8 @@ class Commands:
         collector = OutputCollector(lambda: self._workspace.open_private("output"), limit=output_limit)
         with self._surroundings(cwd, enclosed=not unsandboxed, caged=caged) as surroundings:
             try:
-                return await run_to_end(command, surroundings, collector=collector, timeout=timeout)
+                async with self._guarded():
+                    return await run_to_end(command, surroundings, collector=collector, timeout=timeout)
             finally:
                 collector.close()
 
@@ -191,7 +195,28 @@ class Commands:
         with self._surroundings(None) as around:
             environment = {**around.environment, "CLAUDE_PROJECT_DIR": self._workspace.home}
             asked = exchanges.Asked(command, args, around.directory, environment, around.mark, around.account, around.bounds)
-            return await exchanges.exchange(asked, stdin=stdin, on_output=on_output)
+            async with self._guarded():
+                return await exchanges.exchange(asked, stdin=stdin, on_output=on_output)
+
+    @asynccontextmanager
+    async def _guarded(self) -> AsyncIterator[None]:
+        """Whatever ends us meanwhile, the command ends as well."""
+        from toolwright.workspace.shells import shell_path, starting
+
+        guard = self._guard_to_be()
+        with starting():
+            await inline(lambda: guard.begin(shell_path()))
+        try:
+            yield
+        finally:
+            guard.end()
+
+    def _guard_to_be(self) -> Guard:
+        if self._guard is None:
+            from toolwright.workspace.guardian import Guard  # starts a program: not before there is a command
+
+            self._guard = Guard(self._session_mark().session)
+        return self._guard
 
     @contextmanager
     def _surroundings(self, cwd: str | None, *, enclosed: bool = False, caged: bool = False) -> Iterator[Surroundings]:
@@ -249,7 +274,8 @@ class Commands:
         if self._shells is None:
             from toolwright.workspace.background import BackgroundShells  # few sessions have such commands
 
-            self._shells = BackgroundShells(self._session_mark(), lambda: self._workspace.open_private("shell"))
+            mark, guard = self._session_mark(), self._guard_to_be()
+            self._shells = BackgroundShells(mark, lambda: self._workspace.open_private("shell"), guard=guard)
             self._shells.on_change = self._tell
         return self._shells
 
@@ -306,7 +332,10 @@ class Commands:
         if self._mark is not None:
             mark, self._mark = self._mark, None
             shells, self._shells = self._shells, None
+            guard, self._guard = self._guard, None
             await (end_tree(mark) if shells is None else shells.close())
+            if guard is not None:
+                guard.close()
             self._workspace.temporaries.withdraw(self._note)
         if self._groups is not None:
             await in_thread(self._groups.close)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -20,7 +20,7 @@ from toolwright.workspace.captured import Captured, OutputCollector
 from toolwright.workspace.children import Account, ChildProcess, Launched, adopt, launch
 from toolwright.workspace.errors import CommandNotStarted, ProgramMissing
 from toolwright.workspace.limits import in_thread, inline
-from toolwright.workspace.trees import Mark, end_left, end_tree
+from toolwright.workspace.trees import Mark, end_left, end_tree, mark_process
 
 if TYPE_CHECKING:  # loaded by who makes them
     from toolwright.workspace.bounds import Bounds
@@ -64,9 +64,7 @@ class Surroundings(Struct, frozen=True):
         with starting():
             if self.enclosed is not None:
                 return await self._launch_enclosed(self.enclosed, argv, keep)
-            return await inline(
-                lambda: launch(argv, directory=self.directory, environment=self.environment, account=self.account, keep=keep)
-            )
+            return await inline(lambda: self._launch(argv, self.environment, keep))
 
     async def _launch_enclosed(
         self, enclosed: Enclosed | CagedCommand, argv: tuple[str, ...], keep: tuple[int, ...]
@@ -74,12 +72,14 @@ class Surroundings(Struct, frozen=True):
         inside = await enclosed.enter(argv, self.environment)
 
         def work() -> Launched:
-            descriptors = (*keep, *inside.keep)
-            return launch(
-                inside.argv, directory=self.directory, environment=inside.environment, account=self.account, keep=descriptors
-            )
+            return self._launch(inside.argv, inside.environment, (*keep, *inside.keep))
 
         return await inline(lambda: inside.start(work))
+
+    def _launch(self, argv: Sequence[str], environment: Mapping[str, str], keep: tuple[int, ...]) -> Launched:
+        launched = launch(argv, directory=self.directory, environment=environment, account=self.account, keep=keep)
+        mark_process(launched.process.pid, self.mark)
+        return launched
 
     @property
     def is_over(self) -> bool:

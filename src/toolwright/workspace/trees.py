@@ -1,8 +1,9 @@
 """Find and end every process that came out of a command, however it tried to leave: setsid, double fork, a cleared environment.
 
-A command is marked before it runs: bash sets its soft limit on file locks, which Linux has not enforced for twenty years, to a
-number of ours. Every descendant inherits the number through fork and exec, and /proc shows it. Beside the mark, members of
-the command's session and children of what was found count as well. Where there is no /proc, the process group is all there is.
+A command is marked before it runs: its soft limit on file locks, which Linux has not enforced for twenty years, is set to a
+number of ours, by us as soon as there is a process (so that a sandbox that is being set up is found as well) and by bash. Every
+descendant inherits the number through fork and exec, and /proc shows it. Beside the mark, members of the command's session and
+children of what was found count as well. Where there is no /proc, the process group is all there is.
 
 It is no jail: a process that changes its own limits on purpose and leaves its parent and session gets away.
 """
@@ -10,7 +11,9 @@ It is no jail: a process that changes its own limits on purpose and leaves its p
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,6 +31,8 @@ CALL_BITS = 20
 FIRST_SESSION = 1 << 39
 """Sessions have numbers from here on, far from what anybody sets as a limit."""
 _LIMIT_NAME = b"Max file locks"
+_LOCKS = 10
+"""RLIMIT_LOCKS, for which Python has no name."""
 
 
 class Mark(Struct, frozen=True):
@@ -46,6 +51,14 @@ class Mark(Struct, frozen=True):
 
     def fits(self, value: int) -> bool:
         return value == self.value or (self.call == 0 and value >> CALL_BITS == self.session)
+
+
+def mark_process(pid: int, mark: Mark) -> None:
+    """Mark a process that has just been started, before it says its own first word, as far as we may."""
+    if sys.platform == "linux":
+        with suppress(OSError):  # another user's, or gone already
+            hard = resource.prlimit(pid, _LOCKS)[1]
+            resource.prlimit(pid, _LOCKS, (mark.value, hard))
 
 
 class _Process(Struct, frozen=True):

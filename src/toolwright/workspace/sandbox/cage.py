@@ -86,8 +86,8 @@ class Gate:
 
     @property
     def words(self) -> str:
-        """What bash runs first."""
-        return f"builtin read -r -u {self.theirs}; exec {self.theirs}<&-; "
+        """What bash runs first. If we are gone before it has its mark, nobody would find it: then it does not begin."""
+        return f"builtin read -r -u {self.theirs} || exit 125; exec {self.theirs}<&-; "
 
     def open_for(self, launched: Launched) -> None:
         """Mark the process, by which it and all that comes of it are found, and let it go on."""
