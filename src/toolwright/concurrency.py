@@ -180,7 +180,7 @@ async def _waited(task: OwnedTask, *, on_cancel: Callable[[], None]) -> None:
         try:
             with anyio.CancelScope(shield=cancelled is not None):
                 await task.wait()
-        except anyio.get_cancelled_exc_class() as error:  # noqa: PERF203 — each of several cancels is kept waiting
+        except anyio.get_cancelled_exc_class() as error:
             cancelled = cancelled or error
             on_cancel()
     if cancelled is not None:

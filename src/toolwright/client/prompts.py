@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -62,14 +61,14 @@ class Feeding:
     feeding just stops: the session itself says why.
     """
 
-    __slots__ = ("_task",)
+    __slots__ = ("_prompts", "_session", "_task", "_verbatim", "error")
 
     def __init__(self, session: Session, prompts: AsyncIterable[Any], *, verbatim: bool) -> None:
-        self._task: OwnedTask = spawn(partial(_feed, session, prompts, verbatim), name="prompt stream")
-
-    @property
-    def error(self) -> BaseException | None:
-        return self._task.error
+        self._session = session
+        self._prompts = prompts
+        self._verbatim = verbatim
+        self.error: Exception | None = None
+        self._task: OwnedTask = spawn(self._feed, name="prompt stream")
 
     def cancel(self) -> None:
         self._task.cancel()
@@ -78,6 +77,17 @@ class Feeding:
         self._task.cancel()
         with anyio.move_on_after(_STOP_SECONDS, shield=True):
             await self._task.wait()
+
+    async def _feed(self) -> None:
+        try:
+            await send_all(self._session, self._prompts, session_id=None, verbatim=self._verbatim)
+        except CLIConnectionError:
+            return
+        except Exception as error:
+            self.error = error  # before the end, which it brings about: whoever sees that end looks for it
+            await self._session.close()
+            raise
+        await self._session.end_input()
 
 
 async def send_all(session: Session, prompts: AsyncIterable[Any], *, session_id: str | None, verbatim: bool) -> None:
@@ -96,14 +106,3 @@ async def end(session: Session, feeding: Feeding | None) -> None:
     await session.close()
     if feeding is not None:
         await feeding.stopped()
-
-
-async def _feed(session: Session, prompts: AsyncIterable[Any], verbatim: bool) -> None:
-    try:
-        await send_all(session, prompts, session_id=None, verbatim=verbatim)
-    except CLIConnectionError:
-        return
-    except Exception:
-        await session.close()
-        raise
-    await session.end_input()

@@ -72,11 +72,11 @@ class SubprocessTransport(Transport):
         if self._process is None:
             _check_folder(self._cwd)
             with anyio.CancelScope(shield=True):  # half started it would be nobody's; this does not wait for the child
-                self._process = await self._start()
+                self._process = process = await self._start()
             self._input_open = True
             _running.add(self)
-            assert self._process.stderr is not None
-            listen = partial(self._diagnostics.listen, self._process.stderr)
+            assert process.stderr is not None
+            listen = partial(self._diagnostics.listen, process.stderr)
             self._tasks = [spawn(listen, name="child diagnostics")]
 
     async def write(self, data: str) -> None:
