@@ -27,6 +27,26 @@ async def test_a_full_channel_makes_the_writer_wait() -> None:
     await task.wait()
 
 
+async def test_heavy_items_make_the_writer_wait_as_well_but_one_alone_never_does() -> None:
+    channel: Channel[str] = Channel(limit=100, most_weight=10, weigh=len)
+    await channel.put("x" * 50)
+    written: list[int] = []
+
+    async def write() -> None:
+        for number in range(3):
+            await channel.put("xxxx")
+            written.append(number)
+
+    task = spawn(write, name="writer")
+    await anyio.wait_all_tasks_blocked()
+    assert written == []
+    assert len(await channel.get()) == 50
+    await anyio.wait_all_tasks_blocked()
+    assert written == [0, 1]
+    await channel.get()
+    await task.wait()
+
+
 async def test_a_closed_channel_gives_what_is_inside_then_ends() -> None:
     channel: Channel[str] = Channel()
     channel.put_now("last")

@@ -28,15 +28,19 @@ class ChannelClosed(Exception):
 class Channel(Generic[T]):
     """A bounded queue with one end that says "no more".
 
-    A slow reader slows the writer down: `put` waits while more than `limit` items are waiting to be taken. After `close`, what
-    is already inside can still be taken; then `get` raises the error given to `close`, or `ChannelClosed`.
+    A slow reader slows the writer down: `put` waits while more than `limit` items are waiting to be taken, or several that are
+    heavier together than `most_weight`, as `weigh` tells it. After `close`, what is already inside can still be taken; then
+    `get` raises the error given to `close`, or `ChannelClosed`.
     """
 
-    __slots__ = ("_changed", "_closed", "_error", "_items", "_limit")
+    __slots__ = ("_changed", "_closed", "_error", "_items", "_limit", "_most_weight", "_weigh", "_weight")
 
-    def __init__(self, limit: int = 100) -> None:
+    def __init__(self, limit: int = 100, *, most_weight: int = 0, weigh: Callable[[T], int] = lambda _: 0) -> None:
         self._items: list[T] = []  # a tenth of an empty deque's size, and as fast at these lengths
         self._limit = limit
+        self._most_weight = most_weight
+        self._weigh = weigh
+        self._weight = 0
         self._closed = False
         self._error: BaseException | None = None
         self._changed: anyio.Event | None = None
@@ -51,14 +55,18 @@ class Channel(Generic[T]):
         await self.room()
 
     async def room(self) -> None:
-        """Wait until no more than `limit` items wait to be taken."""
-        while len(self._items) > self._limit and not self._closed:
+        """Wait until no more items wait to be taken than there may, and no heavier ones."""
+        while not self._closed and self._is_full():
             await self._wait()
+
+    def _is_full(self) -> bool:
+        return len(self._items) > self._limit or (len(self._items) > 1 and self._weight > self._most_weight)
 
     def put_now(self, item: T) -> None:
         """Put without waiting, past the limit if need be; into a closed channel it is dropped."""
         if not self._closed:
             self._items.append(item)
+            self._weight += self._weigh(item)
             self._wake()
 
     async def get(self) -> T:
@@ -67,6 +75,7 @@ class Channel(Generic[T]):
                 raise self._error or ChannelClosed
             await self._wait()
         item = self._items.pop(0)
+        self._weight = self._weight - self._weigh(item) if self._items else 0  # somebody may have changed an item meanwhile
         self._wake()
         return item
 

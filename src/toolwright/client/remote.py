@@ -20,7 +20,7 @@ from toolwright.client.streams import closed
 from toolwright.concurrency import Channel, OwnedTask, ended, spawn
 from toolwright.mcp.external import ExternalServer
 from toolwright.protocol.control import REQUEST_SECONDS, ControlPeer, client_ids
-from toolwright.protocol.lines import Frame, encode
+from toolwright.protocol.lines import MOST_WAITING, Frame, encode, weight
 from toolwright.protocol.transport import Transport
 from toolwright.runtime.seams import Host
 from toolwright.types import ClaudeSDKError, CLIConnectionError, ProcessError, ResultError
@@ -71,7 +71,7 @@ class RemoteSession:
         self._answers = HostAnswers(host, self._hooks)
         self._changed = ChangedTools(host.tool_servers, self._ask)
         self._peer = ControlPeer(self._write, self._answer, new_id=client_ids())
-        self._frames: Channel[Frame] = Channel(limit=100)
+        self._frames: Channel[Frame] = Channel(limit=100, most_weight=MOST_WAITING, weigh=weight)
         self._run = RunEnd()
         self._reader: OwnedTask | None = None
         self._timer: OwnedTask | None = None

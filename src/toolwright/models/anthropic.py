@@ -19,6 +19,7 @@ from toolwright.models.base import ErrorKind, Event, ModelError, ModelRequest, R
 from toolwright.models.http import Answer, Leases, Timeouts, header
 from toolwright.models.messages_request import request_body
 from toolwright.models.meter import AnswerMeter
+from toolwright.models.redaction import without_keys
 from toolwright.models.sse import ServerEvent, SseParser
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
@@ -117,11 +118,7 @@ class AnthropicModel:
 
     def _redact(self, error: ModelError) -> None:
         """A server may repeat the key in its error text."""
-        text = str(error)
-        for secret in (self._api_key, self._auth_token):
-            if secret:
-                text = text.replace(secret, "[the key]")
-        error.args = (text,)
+        error.args = (without_keys(str(error), (self._api_key, self._auth_token)),)
 
 
 class _EventReader:

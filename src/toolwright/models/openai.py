@@ -21,6 +21,7 @@ from toolwright.models.http import Answer, Leases, Timeouts, header
 from toolwright.models.meter import AnswerMeter
 from toolwright.models.openai_events import ChatTranslator
 from toolwright.models.openai_messages import ChatDialect, request_body, tool_names
+from toolwright.models.redaction import SHORT, without_keys
 from toolwright.models.sse import SseParser
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -119,11 +120,8 @@ class OpenAIModel:
 
     def _redacted(self, error: ModelError) -> ModelError:
         """A server may repeat the key in its error text."""
-        text = str(error)
-        for secret in (self._api_key, *self._headers.values()):
-            if secret and len(secret) >= 8:
-                text = text.replace(secret, "[the key]")
-        error.args = (text,)
+        headers = (value for value in self._headers.values() if len(value) >= SHORT)  # a short one is hardly a secret
+        error.args = (without_keys(str(error), (self._api_key, *headers)),)
         return error
 
 

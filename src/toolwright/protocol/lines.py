@@ -166,3 +166,16 @@ def _decode_leniently(line: bytes) -> Frame:
     except (ValueError, RecursionError) as error:
         raise CLIJSONDecodeError(line.decode("utf-8", "replace"), error) from None
     return frame
+
+
+MOST_WAITING = 8 << 20
+"""Bytes, roughly, of frames that may wait for a slow reader."""
+
+
+def weight(value: object) -> int:
+    """What a frame takes of memory, roughly: its texts."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return 64 + sum(map(weight, value.values()))
+    return sum(map(weight, value)) if isinstance(value, list | tuple) else 8

@@ -13,6 +13,7 @@ import anyio
 
 from toolwright.concurrency import Channel, OwnedTask, ended, spawn
 from toolwright.protocol import frames
+from toolwright.protocol.lines import MOST_WAITING, weight
 from toolwright.runtime import controls, greeting
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.turn import Prompt, Turn
@@ -84,7 +85,7 @@ class LocalSession:
     def __init__(self, build: Build, *, tells_state: bool = False) -> None:
         self._build: Build | None = build
         self._tells_state = tells_state
-        self._out: Channel[Frame] = Channel(limit=100)
+        self._out: Channel[Frame] = Channel(limit=100, most_weight=MOST_WAITING, weigh=weight)
         self._queue: list[Prompt] = []
         self._runner: OwnedTask | None = None
         self._input_ended = False
