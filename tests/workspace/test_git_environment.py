@@ -176,7 +176,7 @@ def test_looking_shows_what_it_always_shows(repository: Repository) -> None:
         ["log", "-p"],
         ["log", "--format=%H %an %s"],
         ["show"],
-        ["blame", "file"],
+        ["blame", "HEAD", "--", "file"],
         ["grep", "-n", "o"],
         ["grep", "--no-index", "o"],
         ["branch", "-a"],

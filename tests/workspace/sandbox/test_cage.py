@@ -167,7 +167,7 @@ class Stage:
     host: Host
     workspace: Workspace
 
-    async def run(self, attempt: str, *, caged: bool = True, timeout: float = 20) -> CommandResult:
+    async def run(self, attempt: str, *, caged: bool = True, timeout: float = 90) -> CommandResult:
         return await self.workspace.commands.run(self.host.line(attempt), timeout=timeout, caged=caged)
 
 
