@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+import support_shell_driver as driver
 from support_differential import compare_generated, fits, is_understood, new_seed, summed, unread
 from support_permissions import bash, judge
 from support_shell_runs import Opened, missing_programs, run_by_bash
@@ -74,6 +77,12 @@ def test_what_was_not_read_is_noticed() -> None:
         {"ran ('c2', 'a')"},
         set(),
     ]
+
+
+def test_nothing_is_ended_outside_of_the_sandbox() -> None:
+    """The driver ends every process that it sees."""
+    done = subprocess.run([sys.executable, driver.__file__], input="{}", capture_output=True, text=True, check=False)
+    assert (done.returncode, "in the sandbox" in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(
