@@ -259,10 +259,11 @@ async def test_a_client_may_be_disconnected_from_its_own_callback(program: Progr
             assert texts([message async for message in client.receive_messages()]) == ["<init>"]
 
 
-def test_a_client_is_small() -> None:
+def test_a_client_is_small_and_takes_attributes_of_others() -> None:
     client = ClaudeSDKClient()
-    assert not hasattr(client, "__dict__")
-    assert sys.getsizeof(client) < 200
+    assert sys.getsizeof(client) + sys.getsizeof(vars(client)) < 500
+    client.span = "an instrument's"  # type: ignore[attr-defined]  # instrumentation hangs its own things on clients
+    assert client.span == "an instrument's"  # type: ignore[attr-defined]
 
 
 async def test_stderr_of_the_program_reaches_the_callback(program: Program) -> None:

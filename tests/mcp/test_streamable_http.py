@@ -158,7 +158,7 @@ async def test_other_answers_are_said(tmp_path: Path, http: Script, status: int,
 
 async def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     async with server_for(tmp_path, {"type": "http", "url": "http://127.0.0.1:1/mcp"}) as server:
-        with pytest.raises(ToolServerError, match="'test': it cannot be reached"):
+        with pytest.raises(ToolServerError, match=r"'test': it at http://127\.0\.0\.1:1 cannot be reached"):
             await server.connect()
 
 

@@ -90,7 +90,7 @@ async def test_a_limit_that_is_no_number_is_refused(variable: str, tmp_path: Pat
 
 
 RUN = """
-import asyncio, json, resource, sys
+import asyncio, json, sys
 from toolwright import ClaudeAgentOptions, query
 
 async def main() -> None:
@@ -101,7 +101,7 @@ async def main() -> None:
             last = message
     except Exception:
         pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    peak = next(int(line.split()[1]) // 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
     print(json.dumps({"said": last.result, "error": last.is_error, "peak": peak}))
 
 asyncio.run(main())

@@ -7,6 +7,7 @@ started before there is a command.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # loaded only for sessions that need them
     from toolwright.workspace.workspace import Workspace
 
 _MOST_CALLS = (1 << 20) - 1
+_one_at_a_time = threading.Lock()
 
 
 class Commands:
@@ -249,13 +251,14 @@ class Commands:
         from toolwright.workspace.sandbox.launch import PrivateFolder
 
         account = self._child_account()
-        if account is None or account.uid == os.geteuid():
-            private = PrivateFolder(self._workspace.make_private_folder("sandbox"))
-            private.set_up()
-            return private
-        if self._foreign is None:
-            self._foreign = PrivateFolder.for_another((account.uid, account.gid))
-        return self._foreign
+        with _one_at_a_time:  # several commands may start at once, each in a thread
+            if account is None or account.uid == os.geteuid():
+                private = PrivateFolder(self._workspace.make_private_folder("sandbox"))
+                private.set_up()
+                return private
+            if self._foreign is None:
+                self._foreign = PrivateFolder.for_another((account.uid, account.gid))
+            return self._foreign
 
     @contextmanager
     def _bounds(self) -> Iterator[Bounds]:

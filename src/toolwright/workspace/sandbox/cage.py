@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -30,6 +31,9 @@ _LOCKS = 10
 """RLIMIT_LOCKS, which Python has no name for."""
 MOST_ENTRIES = 250_000
 """Names in the working folders that are held against deny rules before each command."""
+
+
+_one_at_a_time = threading.Lock()
 
 
 class CageRules(Struct, frozen=True):
@@ -261,9 +265,12 @@ def caged_home(private: PrivateFolder, policy: CagePolicy) -> str:
 
     What is not granted cannot be read through a link either.
     """
-    home = os.path.join(private.path, "home")
-    if not os.path.isdir(home):
-        os.makedirs(home, 0o755)
+    with _one_at_a_time:
+        return _made_home(os.path.join(private.path, "home"), policy)
+
+
+def _made_home(home: str, policy: CagePolicy) -> str:
+    os.makedirs(home, 0o755, exist_ok=True)
     for place in (*policy.roots, *policy.readable):
         if place.startswith(f"{policy.home}/"):
             link = os.path.join(home, place[len(policy.home) + 1 :])
@@ -280,5 +287,7 @@ def write_identity(path: str, home: str) -> None:
     with suppress(OSError), open(path, "rb") as file:
         if file.read() == content:
             return
-    with open(path, "wb") as file:
+    draft = f"{path}-{threading.get_ident()}"
+    with open(draft, "wb") as file:
         file.write(content)
+    os.replace(draft, path)
