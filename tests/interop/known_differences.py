@@ -72,6 +72,10 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "* | + key system/api_retry: message",
         "* | + key can_use_tool: decision_reason",
         "* | + key can_use_tool: title",
+        *(
+            f"* | + key {event}: effort"
+            for event in ("PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "PermissionRequest")
+        ),
     ),
     "Absent or null": ("* | - key end: api_error_status", "controls | - reply mcp_toggle", "controls | + reply mcp_toggle"),
     "Permission questions": (
