@@ -49,7 +49,7 @@ async def allow(*_: object) -> PermissionResultAllow:
 
 
 def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -103,8 +103,8 @@ def test_two_sessions_work_in_one_folder_at_the_same_time(folder: Path, state: s
         assert {"one", "two"} <= set(names(folder))
         assert stands_in(str(folder / "workspace/.mcp.json"))
         (folder / "workspace/go").touch()
-        assert "done" in first.communicate(timeout=60)[0]
-        assert "done" in second.communicate(timeout=60)[0]
+        assert "done" in first.communicate(timeout=240)[0]
+        assert "done" in second.communicate(timeout=240)[0]
     assert names(folder) == ["go", "one", "two"]
 
 
@@ -112,8 +112,8 @@ def test_a_session_that_ends_first_leaves_the_others_covers_alone(folder: Path) 
     with session(folder, "one") as first:
         (folder / "workspace/go").touch()
         with session(folder, "two") as second:
-            second.communicate(timeout=60)
-        first.communicate(timeout=60)
+            second.communicate(timeout=240)
+        first.communicate(timeout=240)
     assert names(folder) == ["go", "one", "two"]
 
 
@@ -167,25 +167,25 @@ def test_a_checkout_fills_a_folder_that_only_stood_there(folder: Path) -> None:
     git(folder, "init", "-q")
     git(folder, "commit", "-q", "--allow-empty", "-m", "first")
     git(folder, "checkout", "-q", "-b", "other")
-    (folder / "workspace/.vscode").mkdir()
-    (folder / "workspace/.vscode/settings.json").write_text("{}")
+    (folder / "workspace/.claude").mkdir()
+    (folder / "workspace/.claude/settings.json").write_text("{}")
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "second")
     git(folder, "checkout", "-q", "-")
     with session(folder, "one") as process:
-        assert stands_in(str(folder / "workspace/.vscode"))
+        assert stands_in(str(folder / "workspace/.claude"))
         git(folder, "checkout", "-q", "other")
         (folder / "workspace/go").touch()
-        assert "done" in process.communicate(timeout=60)[0]
-    assert (folder / "workspace/.vscode/settings.json").read_text() == "{}"
-    assert names(folder) == [".git", ".vscode", "go", "one"]
+        assert "done" in process.communicate(timeout=240)[0]
+    assert (folder / "workspace/.claude/settings.json").read_text() == "{}"
+    assert names(folder) == [".claude", ".git", "go", "one"]
 
 
 def test_a_person_who_cleans_the_folder_stops_the_command_and_nothing_is_left(folder: Path) -> None:
     git(folder, "init", "-q")
     with session(folder, "one") as process:
         git(folder, "clean", "-fdxq")
-        assert "The command was stopped: a program outside the sandbox replaced" in process.communicate(timeout=60)[0]
+        assert "The command was stopped: a program outside the sandbox replaced" in process.communicate(timeout=240)[0]
     assert names(folder) == [".git"]
 
 
@@ -195,7 +195,7 @@ def test_a_person_can_make_a_repository_meanwhile(folder: Path) -> None:
         git(folder, "add", "one")
         git(folder, "commit", "-qm", "first")
         (folder / "workspace/go").touch()
-        assert "done" in process.communicate(timeout=60)[0]
+        assert "done" in process.communicate(timeout=240)[0]
     assert names(folder) == [".git", "go", "one"]
     assert git(folder, "log", "--format=%s") == "first\n"
 

@@ -190,3 +190,33 @@ def test_frozen_paths_hold_also_before_they_exist(tmp_path: Path) -> None:
 def test_an_unreadable_folder_does_not_stop_the_survey(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o000)
     assert policy_of(tmp_path).writable == (os.path.realpath(tmp_path),)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("CLAUDE.md", True),
+        ("agents.md", True),
+        ("GEMINI.md", True),
+        (".cursorrules", True),
+        (".gdbinit", True),
+        ("Makefile", False),
+    ],
+)
+def test_memory_files_and_what_programs_obey_are_protected(name: str, is_one: bool) -> None:
+    assert ProtectedNames().covers(name) is is_one
+
+
+def test_whatever_is_kept_from_being_made_is_protected_by_its_name() -> None:
+    names = ProtectedNames()
+    assert [name for name in names.of_top(is_home=False) if not names.covers(name)] == []
+
+
+def test_a_secret_that_the_user_could_not_open_needs_no_cover(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "secret").touch()
+    policy = policy_of(tmp_path / "ws", secrets=(str(tmp_path / "secret"),))
+    assert policy.emptied == (f"{tmp_path}/secret",)
+    if os.geteuid() != 0:
+        (tmp_path / "secret").chmod(0o000)
+        assert policy_of(tmp_path / "ws", secrets=(str(tmp_path / "secret"),)).emptied == ()

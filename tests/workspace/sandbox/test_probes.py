@@ -105,6 +105,7 @@ def test_a_probe_notices_what_is_not_held(tmp_path: Path) -> None:
         "temporary",
         "metadata",
         "read-secret",
+        "read-home",
         "deny-rule",
     }
     expected |= {"moved-folder", "environments", "survivors", "tcp", "udp", "unix-socket", "datagram-pair", "abstract-socket"}

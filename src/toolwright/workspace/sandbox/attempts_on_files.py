@@ -71,6 +71,15 @@ def read_secret(stage: Stage) -> str:
     return _leak(stage, said)
 
 
+def read_home(stage: Stage) -> str:
+    """What nobody has listed as a secret; and a program, without which a sandbox would be of little use."""
+    said = stage.run(
+        'cd "$BASE/home"; cat .config/some/token; find . -type f -exec cat {} +; tar cf - .; cat < .config/some/token; '
+        'cat "/proc/self/root$BASE/home/.config/some/token"; cat .local/bin/tool'
+    )
+    return _leak(stage, said) or ("" if "a program" in said else "programs in a home cannot be read either")
+
+
 def denied_file(stage: Stage) -> str:
     said = stage.run(
         "cat sub/.env; ln -s sub/.env l; cat l; ln sub/.env h; cat h; mv sub/.env m; cat m; cp sub/.env c; chmod 644 sub/.env; "

@@ -23,17 +23,12 @@ def no_path(path: str) -> bool:
     return False
 
 
-STOOD_FOR_FOLDERS = tuple(
-    ".git .hg .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex".split()  # noqa: SIM905
-)
-_STOOD_FOR_FILES = tuple(
-    """.gitmodules .envrc .npmrc .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml .devcontainer.json .tool-versions
-    pyrightconfig.json .mcp.json .claude.json .yarnrc .yarnrc.yml .pnp.cjs .bazelrc .bazelversion lefthook.yml
+_STOOD_FOR = tuple(
+    """.git .vscode .idea .husky .cargo .devcontainer .yarn .mvn .claude .toolwright .cursor .gemini .codex
+    .gitmodules .envrc .npmrc .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml .devcontainer.json pyrightconfig.json
+    .mcp.json .claude.json .yarnrc .yarnrc.yml .pnp.cjs .bazelrc .bazelversion lefthook.yml
     CLAUDE.md CLAUDE.local.md AGENTS.md GEMINI.md .cursorrules .windsurfrules .clinerules""".split()  # noqa: SIM905
 )
-
-_STOOD_FOR = (*STOOD_FOR_FOLDERS, *_STOOD_FOR_FILES)
-_STOOD_FOR_IN_SMALL_LETTERS = frozenset(name.casefold() for name in _STOOD_FOR)
 
 
 class ProtectedNames(Struct, frozen=True):
@@ -55,7 +50,7 @@ class ProtectedNames(Struct, frozen=True):
     def covers(self, name: str) -> bool:
         """Whether a file or folder of this name is protected, in whatever case it is written."""
         plain = name.casefold()
-        known = (self.folders, self.files, self.once_there, self.memory_files, _STOOD_FOR_IN_SMALL_LETTERS)
+        known = (self.folders, self.files, self.once_there, self.memory_files)
         return any(plain in names for names in known) or plain.startswith(self.beginnings)
 
     def of_top(self, *, is_home: bool) -> tuple[str, ...]:

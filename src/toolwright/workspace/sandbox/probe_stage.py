@@ -60,6 +60,8 @@ class Stage:
     def _set_up(self) -> None:
         self.write("outside/file", "untouched\n")
         self.write("secret/key", self.token)
+        self.write("home/.config/some/token", self.token)
+        self.write("home/.local/bin/tool", "a program\n")
         self.write("workspace/work/sub/.env", self.token)
         self.write("workspace/.vscode/settings.json", "untouched\n")
         self.write("workspace/work/file", "")

@@ -98,6 +98,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("temporary", "/tmp, /var/tmp and /dev/shm are not the host's", files.temporary),
     Probe("metadata", "Modes of files outside cannot be changed", files.metadata),
     Probe("read-secret", "Secret places cannot be read by any path", files.read_secret),
+    Probe("read-home", "Of a home nothing can be read but toolchains", files.read_home),
     Probe("deny-rule", "What a deny rule hides cannot be read, linked, copied or moved", files.denied_file),
     Probe("moved-folder", "Moving a folder does not leave its deny rule behind", files.moved_folder),
     Probe("environments", "Variables of other processes cannot be read", files.environments),

@@ -1,11 +1,10 @@
 """Stand-ins on the host for protected names that are not there, so that a sandbox has something to put its cover on.
 
 A cover needs a name to lie on. So while commands run, something stands there that git passes over, so that nobody adds it to a
-repository by mistake: an empty folder where programs look for a folder, so that a person's `git init` or checkout can fill it,
-and the name of a socket where they look for a file. It goes when the last command in that folder has ended: a lock on the
-folder, which any number can share, tells other processes that it is in use. A stub is known by a time that no real file has
-(`stand_ins.py`), and goes only if it is still exactly that. What a killed process left is swept before the next session reads
-anything: it is in a register, or, where that is another's, found by name.
+repository by mistake: the name of a socket, or an empty folder for a few. It goes when the last command in that folder has
+ended: a lock on the folder, which any number can share, tells other processes that it is in use. A stub is known by a time that
+no real file has (`stand_ins.py`), and goes only if it is still exactly that. What a killed process left is swept before the
+next session reads anything: it is in a register, or, where that is another's, found by name.
 """
 
 from __future__ import annotations
@@ -25,11 +24,13 @@ from msgspec import Struct
 from toolwright.stand_ins import TIME, stands_in
 from toolwright.workspace.leftovers import FOLDER_NAME, make_private_folder
 from toolwright.workspace.sandbox.errors import SandboxRefused
-from toolwright.workspace.sandbox.policy import STOOD_FOR_FOLDERS, ProtectedNames
+from toolwright.workspace.sandbox.policy import ProtectedNames
 
 _SIGNS = (".toolwright", ".mcp.json", ".claude", ".git", "CLAUDE.md", ".envrc")
 """Of the names that a killed process left, one of these is hardly ever missing."""
-_FOLDERS = frozenset((*STOOD_FOR_FOLDERS, ".config"))
+_FOLDERS = frozenset({".git", ".claude", ".config"})
+"""Names where an empty folder stands: a person's git, or an answer that is to be kept, may fill it meanwhile. A socket costs
+less, and no command of git removes one."""
 _LOCK_PATIENCE, _SHORT_PATIENCE = 5.0, 0.5
 _LOCK = struct.Struct("hhqqixxxx")
 _TICK = 0.005
