@@ -25,6 +25,9 @@ def deep(depth: int) -> dict[str, Any]:
     [
         {"Stmts": [{"Cmd": {"Type": "NewClause"}}]},
         {"Stmts": [{"Cmd": {"Type": "BinaryCmd", "Op": "|?", "X": LS, "Y": LS}}]},
+        {"Stmts": [{"Cmd": {"Type": "CallExpr", "Args": [{"Parts": [{"Type": "SglQuoted"}, {"Kind": "Lit"}]}]}}]},
+        {"Stmts": [{"Cmd": {"Type": "CallExpr", "Args": [{"Parts": [{"Type": "Lit", "Value": 1}]}]}}]},
+        {"Stmts": [{"Redirs": [{"Op": ">", "Word": None}]}]},
         deep(100_000),
     ],
 )
@@ -32,6 +35,12 @@ def test_a_tree_that_is_not_understood_runs_nothing_unasked(tree: dict[str, Any]
     line = read_line("ls", lambda _: tree)
     assert line.text == "ls"
     assert judge(Call("Bash", command="ls", line=line), allow=["Bash(ls:*)"]).behavior == "ask"
+
+
+@pytest.mark.parametrize("command", ["cat <<E\n\\\n$(ls)\nE", 'echo "\\\n$(ls)"', "echo \\\n$(ls)", 'echo "\\\n"'])
+def test_pieces_that_are_nothing_but_the_end_of_a_line_are_read(command: str) -> None:
+    line = read_line(command)
+    assert (line.unparsed, line.opaque) == (None, ()) or "here-document" in line.opaque[0]
 
 
 def test_a_tree_that_is_understood_runs_what_it_says() -> None:

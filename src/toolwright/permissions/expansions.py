@@ -59,8 +59,8 @@ class Expansions(ABC):
                 case "SglQuoted":
                     continue
                 case "Lit":
-                    if _is_unread(part["Value"], quoted=quoted):
-                        self.opaque.append(f"{part['Value']!r} is read in more than one way")
+                    if _is_unread(text := part.get("Value", ""), quoted=quoted):
+                        self.opaque.append(f"{text!r} is read in more than one way")
                 case "DblQuoted":
                     self._expansions(part, moves, quoted=True)
                 case "CmdSubst" | "ProcSubst":
@@ -219,7 +219,8 @@ def _length(node: Tree) -> int:
 def _is_cut(target: Tree) -> bool:
     """Whether more follows the dash of `>&-`."""
     first, *rest = target["Parts"]
-    return first["Type"] == "Lit" and first["Value"].startswith("-") and bool(rest or first["Value"] != "-")
+    text = first.get("Value", "") if first["Type"] == "Lit" else ""
+    return text.startswith("-") and bool(rest or text != "-")
 
 
 def _is_descriptor(operator: str, target: Word) -> bool:

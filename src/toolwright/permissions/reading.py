@@ -42,6 +42,8 @@ def read_line(text: str, parse: Parser = shell_tree) -> CommandLine:
         reader.script(tree, text, HERE)
     except RecursionError:
         return CommandLine(text, unparsed="it is nested too deeply")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return CommandLine(text, unparsed=f"its syntax tree has a shape that is not known ({error!r})")
     return CommandLine(
         text,
         tuple(reader.parts),

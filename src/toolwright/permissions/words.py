@@ -49,7 +49,7 @@ NO_WORD = Word(UNKNOWN, one=False)
 def words_of(node: dict[str, Any]) -> Iterator[Word]:
     """The words that one word of the tree becomes: more than one if it holds braces."""
     parts: Sequence[dict[str, Any]] = node.get("Parts") or ()
-    if len(parts) == 1 and parts[0]["Type"] == "Lit" and "{" in parts[0]["Value"]:
+    if len(parts) == 1 and parts[0]["Type"] == "Lit" and "{" in parts[0].get("Value", ""):
         yield from _braces(parts[0]["Value"])
         return
     yield word_of(node)
@@ -69,7 +69,7 @@ def word_of(node: dict[str, Any]) -> Word:
 def _part(part: dict[str, Any]) -> Word:
     match part["Type"]:
         case "Lit":
-            return Word(re.sub(r"\\(.|\n)", lambda match: match[1].strip("\n"), part["Value"]))
+            return Word(re.sub(r"\\(.|\n)", lambda match: match[1].strip("\n"), part.get("Value", "")))
         case "SglQuoted":
             return Word(ansi_decoded(part.get("Value", "")) if part.get("Dollar") else part.get("Value", ""))
         case "DblQuoted":
@@ -80,7 +80,7 @@ def _part(part: dict[str, Any]) -> Word:
 
 def _double_quoted(part: dict[str, Any]) -> Word:
     inner: Sequence[dict[str, Any]] = part.get("Parts") or ()
-    pieces = [_unescaped(piece["Value"]) if piece["Type"] == "Lit" else UNKNOWN for piece in inner]
+    pieces = [_unescaped(piece.get("Value", "")) if piece["Type"] == "Lit" else UNKNOWN for piece in inner]
     text = UNKNOWN if part.get("Dollar") else "".join(pieces)  # $"…" is translated: its text is not known
     return Word(text, one=not any(map(_is_list, inner)))
 
@@ -104,7 +104,7 @@ def _holds_list(node: dict[str, Any]) -> bool:
 
 def _bare(part: dict[str, Any]) -> str:
     """What of a part is not quoted, with a letter in place of what is."""
-    return re.sub(r"\\.", "x", part["Value"]) if part["Type"] == "Lit" else "x"
+    return re.sub(r"\\.", "x", part.get("Value", "")) if part["Type"] == "Lit" else "x"
 
 
 def _is_pattern(bare: str) -> bool:
