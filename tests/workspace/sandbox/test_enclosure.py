@@ -234,12 +234,13 @@ def test_an_installed_package_counts_unless_it_lies_where_commands_write(tmp_pat
 
 
 def test_commands_end_with_the_process_that_started_them(wrapped: Place) -> None:
+    """After a second: bubblewrap asks for this a moment after the command began. Until then the guardian sees to it."""
     program = """
 import subprocess, sys
 from pathlib import Path
 from support_sandbox import Place, mechanism_named
 place = Place(Path(sys.argv[1]), mechanism_named("bubblewrap", sys.argv[1] + "/register"))
-command = ["/bin/bash", "-c", "echo up; sleep 987654 & sleep 987654"]
+command = ["/bin/bash", "-c", "sleep 1; echo up; sleep 987654 & sleep 987654"]
 with place.enclosure.wrap(command, directory=str(place.ws), environment={}) as launch:
     subprocess.run(launch.argv, env=launch.environment, pass_fds=launch.keep)
 """
