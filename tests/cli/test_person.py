@@ -7,7 +7,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,16 +119,18 @@ def test_a_mode_is_told_in_words() -> None:
 # the whole command
 
 
-def at_a_terminal(folder: Path, typed: str, *flags: str) -> str:
+TOUCH = {"tool": "Bash", "input": {"command": "touch made"}}
+
+
+def at_a_terminal(folder: Path, typed: str, *flags: str, calls: Sequence[Any] = (TOUCH,), program: Sequence[str] = ()) -> str:
     """Run the command on a terminal with this typed at its first question; what it showed."""
     script = folder / "script.json"
-    steps = [{"tool": "Bash", "input": {"command": "touch made"}}, {"text": "Finished."}]
+    steps = [{"content": [{"text": "Let me try."}, calls[0]]}, *calls[1:], {"text": "Finished."}]
     script.write_text(json.dumps({"steps": steps}))
     env = {**bare_environment(), "TOOLWRIGHT_MODEL": f"scripted:{script}", "CLAUDE_CONFIG_DIR": str(folder / "config")}
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "toolwright.cli", *flags, "go"], stdin=slave, stdout=slave, stderr=slave, env=env, cwd=folder
-    )
+    command = program or [sys.executable, "-m", "toolwright.cli", *flags, "go"]
+    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env={**env, "TERM": "dumb"}, cwd=folder)
     os.close(slave)
     shown, end = b"", time.monotonic() + 60
     try:
@@ -152,8 +154,32 @@ def at_a_terminal(folder: Path, typed: str, *flags: str) -> str:
 def test_the_command_asks_at_a_terminal(tmp_path: Path) -> None:
     shown = at_a_terminal(tmp_path, "y\n")
     assert "Run touch made" in shown
-    assert "Finished." in shown
     assert (tmp_path / "made").exists()
+    parts = ("Let me try.", "◆ Bash  touch made", "say what to do instead: ", "└ ok", "Finished.", "Done in ")
+    assert [part for part in parts if shown.count(part) != 1] == []
+    assert sorted(parts, key=shown.index) == list(parts)
+
+
+@pytest.mark.parametrize("call", ["Edit", "Write"])
+def test_an_edit_is_asked_about_as_a_change(tmp_path: Path, call: str) -> None:
+    (tmp_path / "a").write_text("one\ntwo\n" + "more\n" * 40)
+    given = {"old_string": "two", "new_string": "2"} if call == "Edit" else {"content": "one\n2\n" + "more\n" * 40}
+    path = {"file_path": str(tmp_path / "a")}
+    calls = [{"tool": "Read", "input": path}, {"tool": call, "input": {**path, **given}}]
+    shown = at_a_terminal(tmp_path, "n\n", calls=calls)
+    lines = [line.strip() for line in shown.splitlines()]
+    assert [line for line in lines if line in ("- two", "+ 2")] == ["- two", "+ 2"]
+    assert ("… 35 lines stay as they are" in lines) == (call == "Write")
+    assert lines.count("more") <= 6
+    assert (tmp_path / "a").read_text().startswith("one\ntwo\n")
+
+
+def test_what_is_asked_for_elsewhere_gets_the_answer_alone(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text(f"{sys.executable} -m toolwright.cli go > answer")
+    shown = at_a_terminal(tmp_path, "y\n", program=["sh", "run"])
+    assert "Run touch made" in shown
+    assert "Finished." not in shown
+    assert (tmp_path / "answer").read_text() == "Finished.\n"
 
 
 def test_with_p_nobody_is_asked(tmp_path: Path) -> None:

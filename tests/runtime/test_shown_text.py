@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from toolwright.mcp.server import InProcessServer
 from toolwright.permissions import hides_something
 from toolwright.runtime.served_tools import ServedToolAdapter
-from toolwright.runtime.shown_text import description, shown, title
+from toolwright.runtime.shown_text import changed_lines, description, shown, title
 from toolwright.tools.base import Tool
 from toolwright.tools.registry import builtin_tools, tools_with_a_person
 
@@ -69,7 +69,27 @@ def test_a_long_text_is_not_cut() -> None:
     command = "echo " + "x" * 100_000 + "; touch pwned"
     assert shown_command(command) == f"Run {command}"
     written = title(TOOLS["Write"], {"file_path": "/ws/a", "content": "one\ntwo"})
-    assert written == "Use Write\nfile_path: /ws/a\ncontent: one\n  two"
+    assert written == "Write /ws/a\n+ one\n+ two"
+    long = "".join(f"{number}\n" for number in range(5000))
+    assert len(title(TOOLS["Edit"], {"file_path": "a", "old_string": long, "new_string": "x" + long}).split("\n")) == 10_003
+
+
+def test_an_edit_is_shown_as_a_change() -> None:
+    given = {"file_path": "/ws/a", "old_string": "one\ntwo\nthree", "new_string": "one\n2\nthree\n", "replace_all": True}
+    told = title(TOOLS["Edit"], given)
+    assert told.split("\n") == ["Edit /ws/a", "  one", "- two", "+ 2", "  three", "+ ", "replace_all: true"]
+
+
+def test_several_edits_are_shown_one_by_one() -> None:
+    edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "", "file_path": "/ws/other"}]
+    told = title(TOOLS["MultiEdit"], {"file_path": "/ws/a", "edits": edits})
+    assert told.split("\n") == ["MultiEdit /ws/a", "edit 1", "- a", "+ b", "edit 2, file_path: /ws/other", "- c"]
+
+
+def test_a_change_hides_nothing() -> None:
+    blank = " " * 60
+    assert list(changed_lines(f"x{blank}y", f"x{blank[1:]}\ty")) == ["- x [60 blanks] y", "+ x [60 blanks] y"]
+    assert list(changed_lines("a", "a" + "\n" * 500 + "rm -rf ~\u202e")) == ["- a", "+ a [500 line breaks] rm -rf ~\\u202e"]
 
 
 def test_a_call_of_a_server_shows_every_argument_and_the_servers_name() -> None:

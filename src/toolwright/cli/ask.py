@@ -55,7 +55,7 @@ async def _piped_in_time(descriptor: int, *, has_argument: bool) -> bytes:
 
 async def ask(open_session: OpenSession, prompt: str, *, output: FrameOutput, output_format: str) -> int:
     """Hold the conversation of one prompt and print what the format asks for; the exit code."""
-    every_frame = output.write if output_format == "stream-json" else None
+    every_frame = output.write if output_format == "stream-json" else _tell_of_waiting
     try:
         result = await _converse(open_session, prompt, every_frame)
     except Exception as error:  # told here as well, in the format that was asked for; then passed on
@@ -69,7 +69,13 @@ async def ask(open_session: OpenSession, prompt: str, *, output: FrameOutput, ou
     return EXIT_FAILED if result.get("is_error") else 0
 
 
-async def _converse(open_session: OpenSession, prompt: str, each: Callable[[Frame], Awaitable[None]] | None) -> Frame:
+async def _tell_of_waiting(frame: Frame) -> None:
+    """Whoever only gets the answer hears of what holds it up."""
+    if frame.get("subtype") == "api_retry":
+        complain(retry_words(frame))
+
+
+async def _converse(open_session: OpenSession, prompt: str, each: Callable[[Frame], Awaitable[None]]) -> Frame:
     session = await open_session()
     try:
         await session.start()
@@ -77,8 +83,7 @@ async def _converse(open_session: OpenSession, prompt: str, each: Callable[[Fram
         await session.end_input()
         result = None
         async for frame in session.frames():
-            if each is not None:
-                await each(frame)
+            await each(frame)
             if frame.get("type") == "result":
                 result = frame
     finally:
@@ -100,16 +105,26 @@ async def _print_text(result: Frame, output: FrameOutput) -> None:
     if result.get("is_error"):
         complain(what_failed(result))
     else:
-        await output.write_text(f"{_answer(result)}\n")
+        await output.write_text(f"{structured_answer(result) or result.get('result') or ''}\n")
+    complain_about_denials(result)
+
+
+def complain_about_denials(result: Frame) -> None:
     refused = sorted({str(denial.get("tool_name")) for denial in result.get("permission_denials") or ()})
     if refused:
         complain(f"not allowed: {', '.join(refused)} (see --allowed-tools and --permission-mode)")
 
 
-def _answer(result: Frame) -> str:
+def structured_answer(result: Frame) -> str | None:
+    """An answer that was asked for in the form of a schema, as JSON."""
     if result.get("result") is None and result.get("structured_output") is not None:
         return json.dumps(result["structured_output"], ensure_ascii=False)
-    return str(result.get("result") or "")
+    return None
+
+
+def retry_words(frame: Frame) -> str:
+    delay = (frame.get("retry_delay_ms") or 0) / 1000
+    return f"the model did not answer ({frame.get('message') or frame.get('error')}); trying again in {delay:.0f} s"
 
 
 def what_failed(result: Frame) -> str:

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from msgspec import Struct
 
-from toolwright.cli.ask import CLOSE_PATIENCE, user_frame, what_failed
+from toolwright.cli.ask import what_failed
 from toolwright.cli.failures import EXIT_FAILED, complain
 from toolwright.cli.flags import Flag, UsageError, parse
 from toolwright.cli.plain_output import OutputClosed, write_now
@@ -23,17 +22,15 @@ from toolwright.cli.render import Renderer
 from toolwright.cli.running import Stopping, run
 from toolwright.cli.sample_run import SCRIPT, DemoFolder, Verdict, check, child_environment, demo_folder
 from toolwright.cli.terminal import Terminal
-from toolwright.concurrency import spawn
+from toolwright.cli.watch import watch
 
 if TYPE_CHECKING:
-    from toolwright.runtime.seams import Session
     from toolwright.types import ClaudeAgentOptions
 
 TASK = "The tests of this project fail. Find out why, repair the code (not the tests), and run the tests again."
 RULES = "You repair small Python projects. The only command you may run is `python3 -m unittest`."
 TOOLS = ["Read", "Glob", "Grep", "Edit", "Write", "Bash"]
 ALLOWED = ["Bash(python3 -m unittest:*)", "Bash(python -m unittest:*)"]
-TICK = 0.1
 
 ENOUGH_FOR_A_MODEL = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
 NAME_MISSING = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
@@ -171,26 +168,9 @@ class Demo:
         from toolwright.runtime.assemble import open_session
 
         renderer = Renderer(self._terminal, str(self._folder.project))
-        session = open_session(self._options())
-        ticking = spawn(lambda: _keep_ticking(renderer), name="status line") if self._terminal.live else None
-        try:
-            result = await self._watch(session, renderer)
-        finally:
-            if ticking is not None:
-                ticking.cancel()
-            with anyio.move_on_after(CLOSE_PATIENCE, shield=True):
-                await session.close()
-        self._summarise(renderer)
-        return result
-
-    async def _watch(self, session: Session, renderer: Renderer) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        await session.start()
-        await session.send(user_frame(TASK))
-        await session.end_input()
-        async for frame in session.frames():
-            renderer.show(frame)
-            result = frame if frame.get("type") == "result" else result
+        result = await watch(open_session(self._options()), TASK, renderer)
+        self._terminal.line()
+        self._terminal.line(self._terminal.paint(f"Done in {renderer.account()}.", "dim"))
         return result
 
     def _options(self) -> ClaudeAgentOptions:
@@ -218,13 +198,9 @@ class Demo:
         path.write_text(json.dumps(script), encoding="utf-8")
         return f"scripted:{path}"
 
-    def _summarise(self, renderer: Renderer) -> None:
-        self._terminal.line()
-        self._terminal.line(self._terminal.paint(f"Done in {renderer.account()}.", "dim"))
-
     def _conclude(self, result: dict[str, Any], verdict: Verdict) -> None:
-        if result.get("is_error") or not result:
-            complain(what_failed(result) if result else "the session ended without a result")
+        if result.get("is_error"):
+            complain(what_failed(result))
         self._terminal.line(f"{self._verdict_line(verdict)} (checked apart from the agent: {verdict.summary})")
         if verdict.passed:
             self._terminal.line()
@@ -240,9 +216,3 @@ def without_delays(script: Any) -> Any:
     if isinstance(script, dict):
         return {key: without_delays(value) for key, value in script.items() if key not in ("delay", "pace")}
     return [without_delays(value) for value in script] if isinstance(script, list) else script
-
-
-async def _keep_ticking(renderer: Renderer) -> None:
-    while True:
-        renderer.tick()
-        await anyio.sleep(TICK)

@@ -188,8 +188,13 @@ def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
         output = FrameOutput(STDOUT, stopping.output_closed)
         stopping.before = output.abandon
         output_format = line.values.get("output-format", "text")
-        opened = _open_at_terminal if _is_attended(line) else _open_session
-        return await ask(lambda: opened(options), prompt, output=output, output_format=output_format)
+        if not _is_attended(line):
+            return await ask(lambda: _open_session(options), prompt, output=output, output_format=output_format)
+        from toolwright.cli.attended import ask_at_terminal, ask_watched
+
+        if output_format == "text" and os.isatty(STDOUT):
+            return await ask_watched(options, prompt, stdin=STDIN, stdout=STDOUT)
+        return await ask_at_terminal(options, prompt, stdin=STDIN, stderr=STDERR, output=output, output_format=output_format)
 
     code = run(work, debug=_debug(line.values))
     if code == EXIT_INTERRUPTED and line.values.get("output-format", "text") == "text":
@@ -219,18 +224,6 @@ def _rewind(line: CommandLine, options: ClaudeAgentOptions) -> int:
 def _is_attended(line: CommandLine) -> bool:
     """Whether somebody sits at a terminal and can be asked; `-p` is for programs and never asks."""
     return not line.values.get("print") and os.isatty(STDIN) and os.isatty(STDERR)
-
-
-async def _open_at_terminal(options: ClaudeAgentOptions) -> Any:
-    from msgspec.structs import replace
-
-    from toolwright.cli.person import TerminalPerson
-    from toolwright.cli.terminal import Terminal
-    from toolwright.runtime.assemble import open_session
-    from toolwright.runtime.host import host_of
-
-    person = TerminalPerson(STDIN, Terminal(STDERR, os.environ))
-    return open_session(options, host=replace(host_of(options), can_use_tool=person))
 
 
 async def _open_session(options: ClaudeAgentOptions) -> Any:

@@ -6,12 +6,15 @@ Knows nothing of rules; what an answer changes is said by the suggestions that c
 from __future__ import annotations
 
 import os
+import stat
+from itertools import groupby
 from typing import Any
 
 import anyio
 
 from toolwright.cli.stdio import read_chunk
 from toolwright.cli.terminal import Terminal, visible
+from toolwright.runtime.shown_text import CHANGES, changed_lines
 from toolwright.types import (
     PermissionResult,
     PermissionResultAllow,
@@ -27,6 +30,11 @@ PLACES = {
     "userSettings": "everywhere",
 }
 ACCEPT_EDITS = PermissionUpdate(type="setMode", mode="acceptEdits", destination="session")
+COLOURS = {"- ": "red", "+ ": "green"}
+AROUND = 3
+LARGEST_COMPARED = 1024 * 1024
+HEAD_START = 0.02
+"""Seconds for what came before a question to be drawn before it."""
 NO = "The person at the terminal said no."
 
 
@@ -36,26 +44,29 @@ class TerminalPerson:
     def __init__(self, stdin: int, terminal: Terminal) -> None:
         self._stdin = stdin
         self._terminal = terminal
-        self._one_at_a_time = anyio.Lock()
+        self.asking = anyio.Lock()
+        """Held while a question stands on the terminal."""
         self._typed = b""
 
     async def __call__(self, name: str, given: dict[str, Any], context: ToolPermissionContext) -> PermissionResult:
-        async with self._one_at_a_time:
+        await anyio.sleep(HEAD_START)
+        async with self.asking:
             self._forget_what_was_typed()
             if name == "AskUserQuestion":
                 return await self._questions(given)
-            self._show(name, context)
+            self._show(name, given, context)
             offers = [ACCEPT_EDITS] if name == "ExitPlanMode" else context.suggestions
             return await self._permission(offers)
 
     # permission
 
-    def _show(self, name: str, context: ToolPermissionContext) -> None:
+    def _show(self, name: str, given: dict[str, Any], context: ToolPermissionContext) -> None:
         terminal = self._terminal
         terminal.line()
-        for line in visible(context.title or name).split("\n"):
-            terminal.line(f"  {line}")
-        if context.description:
+        for line in call_lines(name, given, context.title or name):
+            colour = COLOURS.get(line[:2]) if name in CHANGES else None
+            terminal.line(f"  {terminal.paint(line, colour) if colour else line}")
+        if context.description and name not in CHANGES:
             terminal.line(terminal.paint(f"  ({visible(context.description)})", "dim"))
         if context.decision_reason:
             terminal.line(terminal.paint(f"  {visible(context.decision_reason)}", "dim"))
@@ -107,6 +118,7 @@ class TerminalPerson:
                 self._terminal.end_line()
                 return None
             self._typed += piece
+        self._terminal.answered()
         line, _, self._typed = self._typed.partition(b"\n")
         return line.decode("utf-8", "replace").strip()
 
@@ -117,6 +129,38 @@ class TerminalPerson:
 
             termios.tcflush(self._stdin, termios.TCIFLUSH)
             self._typed = b""
+
+
+def call_lines(name: str, given: dict[str, Any], title: str) -> list[str]:
+    """What a call would do, line by line. A file that would be written anew is held against the one that is there."""
+    lines = visible(title).split("\n")
+    there = text_of(str(given.get("file_path"))) if name == "Write" else None
+    if there is None:
+        return lines
+    changes = [visible(line) for line in changed_lines(there, str(given.get("content", "")))]
+    return [f"{lines[0]} (there is one already)", *without_long_stretches(changes)]
+
+
+def text_of(path: str) -> str | None:
+    """The text of a file, if it is one and not a large one; only to show it."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            is_small = stat.S_ISREG(os.fstat(file.fileno()).st_mode) and os.fstat(file.fileno()).st_size <= LARGEST_COMPARED
+            return file.read(LARGEST_COMPARED).decode() if is_small else None
+    except (OSError, ValueError):
+        return None
+
+
+def without_long_stretches(lines: list[str]) -> list[str]:
+    """A change without most of the lines that stay: three stand around each place, the others are counted."""
+    kept: list[str] = []
+    for stays, group in groupby(lines, key=lambda line: line.startswith("  ")):
+        stretch = list(group)
+        left_out = len(stretch) - 2 * AROUND
+        if stays and left_out > 1:
+            stretch[AROUND:-AROUND] = [f"  … {left_out:,} lines stay as they are"]
+        kept += stretch
+    return kept
 
 
 def chosen(answer: str, labels: list[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from toolwright.cli.ask import retry_words
 from toolwright.cli.terminal import PLAIN_SPINNER, SPINNER, Terminal, Wrapper, fit, visible
 
 Frame = dict[str, Any]
@@ -126,8 +127,8 @@ class Renderer(Struct):
 
     def _system(self, frame: Frame) -> None:
         if frame.get("subtype") == "api_retry":
-            delay = (frame.get("retry_delay_ms") or 0) / 1000
-            self._notice(f"the model did not answer ({frame.get('error')}); trying again in {delay:.0f} s")
+            self._notice(retry_words(frame))
+            self._activity = "waiting"
         elif frame.get("subtype") == "informational":
             self._notice(str(frame.get("content")))
 

@@ -107,6 +107,10 @@ class Terminal:
         if not self._column_zero:
             self.write("\n")
 
+    def answered(self) -> None:
+        """Somebody typed a line here: the cursor stands at the beginning of the next one."""
+        self._column_zero = True
+
     def status(self, text: str) -> None:
         """Show `text` as the live last line, which gives way to the next print. Only on a terminal, at a line's beginning."""
         if not self.live or not self._column_zero:

@@ -23,6 +23,14 @@ MOST_LINE_BREAKS = 3
 LONGEST_WORDS = 1000
 """Characters of a tool's description; what is left out is counted."""
 ABOUT = ("description", "file_path", "notebook_path", "path", "url")
+CHANGES = {
+    "Edit": ("file_path", "old_string", "new_string"),
+    "MultiEdit": ("file_path", "edits"),
+    "Write": ("file_path", "content"),
+}
+"""The tools whose call is shown as a change, and the fields that tell it."""
+MOST_COMPARED = 4000
+"""Lines; of a longer change all old lines are shown and then all new ones."""
 _GAP = re.compile(rf"[ \t\n]{{{LONGEST_GAP + 1},}}|\n(?:[ \t]*\n){{{MOST_LINE_BREAKS},}}")
 _LOOKALIKES = r"\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2c80-\u2cff\ua640-\ua69f"
 _ALWAYS_ODD = re.compile(r"[\uff01-\uff5e\U0001d400-\U0001d7ff]")
@@ -56,6 +64,20 @@ def _counted(gap: re.Match[str]) -> str:
     return f" [{' and '.join(counts)}] "
 
 
+def changed_lines(old: str, new: str) -> Iterator[str]:
+    """A change line by line, whole: what goes begins with `- `, what comes with `+ `, what stays with two blanks."""
+    before, after = (shown(text).split("\n") if text else [] for text in (old, new))
+    if before == after or len(before) + len(after) > MOST_COMPARED:
+        yield from (f"- {line}" for line in before)
+        yield from (f"+ {line}" for line in after)
+        return
+    from difflib import SequenceMatcher  # only where somebody is asked about an edit
+
+    for kind, start, end, start_after, end_after in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        yield from (f"{'  ' if kind == 'equal' else '- '}{line}" for line in before[start:end])
+        yield from (f"+ {line}" for line in after[start_after:end_after] if kind != "equal")
+
+
 def title(tool: Tool, given: Mapping[str, Any]) -> str:
     """All that a call would do, for the person who is asked about it."""
     heading, hidden = _heading(tool, given)
@@ -83,7 +105,27 @@ def _heading(tool: Tool, given: Mapping[str, Any]) -> tuple[str, tuple[str, ...]
         return f"Carry out this plan?\n{shown(str(given.get('plan', '')))}", ("plan",)
     if tool.name == "AskUserQuestion":
         return "\n".join(["The model asks:", *_questions(given.get("questions"))]), ("questions",)
+    if tool.name in CHANGES:
+        return "\n".join([f"{tool.name} {shown(str(given.get('file_path', '')))}", *_changes(tool.name, given)]), CHANGES[
+            tool.name
+        ]
     return f"Use {shown(tool.name)}", ()
+
+
+def _changes(name: str, given: Mapping[str, Any]) -> Iterator[str]:
+    """The lines that Edit, MultiEdit or Write would change."""
+    if name == "Write":
+        return changed_lines("", str(given.get("content", "")))
+    if name == "Edit":
+        return changed_lines(str(given.get("old_string", "")), str(given.get("new_string", "")))
+    return (line for number, edit in enumerate(given.get("edits") or (), 1) for line in _numbered(number, edit))
+
+
+def _numbered(number: int, edit: Mapping[str, Any]) -> Iterator[str]:
+    """One edit of several, with what is said of it besides the two texts."""
+    said = [f"{shown(name)}: {shown(str(value))}" for name, value in edit.items() if name not in CHANGES["Edit"][1:]]
+    yield ", ".join([f"edit {number}", *said])
+    yield from _changes("Edit", edit)
 
 
 def _address(tool: Tool) -> str:
