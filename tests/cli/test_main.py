@@ -8,6 +8,7 @@ import pytest
 from support_cli import command
 from toolwright import __version__
 from toolwright.cli.flags import FLAGS
+from toolwright.cli.main import COMMANDS
 
 
 def test_the_version_for_people_and_for_sdks() -> None:
@@ -36,7 +37,7 @@ def test_the_help_lists_every_flag_that_has_a_text_and_no_other() -> None:
         (["mpc"], "unknown command 'mpc' (did you mean mcp? to ask it as a prompt: -p mpc)"),
         (["conf"], "unknown command 'conf' (did you mean config? to ask it as a prompt: -p conf)"),
         (["Verison"], "unknown command 'Verison' (did you mean version? to ask it as a prompt: -p Verison)"),
-        (["help", "me"], "there is no command 'me'; there are demo, trust, permissions, mcp, doctor, config, help, version"),
+        (["help", "me"], f"there is no command 'me'; there are {', '.join(COMMANDS)}"),
         (["-p"], 'no prompt: give it as an argument (toolwright -p "…") or on stdin'),
         (["--input-format", "stream-json"], "--input-format stream-json needs --output-format stream-json"),
         (["demo", "--kep"], "unknown flag --kep (did you mean --keep?)"),

@@ -119,8 +119,10 @@ def test_an_unknown_tool_shows_its_input_and_unknown_frames_show_nothing(rendere
 
 
 def test_a_retry_is_told(renderer: Renderer, caught: Caught) -> None:
-    renderer.show({"type": "system", "subtype": "api_retry", "error": "overloaded", "retry_delay_ms": 2000})
-    assert caught.text == "! the model did not answer (overloaded); trying again in 2 s\n"
+    retry = {"type": "system", "subtype": "api_retry", "message": "529: busy", "retry_delay_ms": 2000, "max_retries": 9}
+    renderer.show({**retry, "attempt": 1})
+    renderer.show({**retry, "attempt": 2})
+    assert caught.text == "! 529: busy; trying again in 2.0 s (1 of 9)\n! still no answer; trying again in 2.0 s (2 of 9)\n"
 
 
 def test_what_is_left_out_is_counted() -> None:

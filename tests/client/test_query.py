@@ -301,3 +301,13 @@ def test_a_loop_that_ends_with_an_open_query_leaves_no_process(tmp_path: Path) -
 
     anyio.run(main)
     assert not children()
+
+
+async def test_wrong_options_are_told_without_the_way_through_our_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "TOOLWRIGHT_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(OptionsError, match="There is no key for the model") as told:
+        async for _ in query(prompt="Hi", options=ClaudeAgentOptions(model="claude-x")):
+            pass
+    assert [frame.name for frame in told.traceback][1:] == ["query", "start"]
+    assert told.value.__suppress_context__

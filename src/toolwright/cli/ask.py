@@ -123,8 +123,10 @@ def structured_answer(result: Frame) -> str | None:
 
 
 def retry_words(frame: Frame) -> str:
+    """What went wrong is said once; after that, only how it goes on."""
+    problem = "still no answer" if frame.get("attempt", 1) > 1 else str(frame.get("message") or frame.get("error"))
     delay = (frame.get("retry_delay_ms") or 0) / 1000
-    return f"the model did not answer ({frame.get('message') or frame.get('error')}); trying again in {delay:.0f} s"
+    return f"{problem}; trying again in {delay:.1f} s ({frame.get('attempt')} of {frame.get('max_retries')})"
 
 
 def what_failed(result: Frame) -> str:

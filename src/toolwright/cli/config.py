@@ -59,6 +59,7 @@ def config_command(arguments: Sequence[str]) -> int:
 def in_force(folder: str) -> dict[str, Any]:
     """What counts in the folder, as JSON has it: rows of what, value and source, and the variables beside them."""
     from toolwright.runtime.ground import whereabouts
+    from toolwright.runtime.kept_keys import KeptKeys
     from toolwright.settings.load import load
     from toolwright.settings.places import read_text
 
@@ -71,6 +72,7 @@ def in_force(folder: str) -> dict[str, Any]:
         "files": [{"scope": origin.scope, "path": origin.path} for origin, _ in files],
         "settings": [*_sourced(loaded.settings), *_found(loaded.settings, files)],
         "variables": {name: _shown(name, os.environ[name]) for name in _VARIABLES if os.environ.get(name)},
+        "kept_keys": [name.removesuffix(" key") for name in KeptKeys(where.config[0])],
         "notes": list(loaded.settings.notes),
     }
 
@@ -120,5 +122,10 @@ def report(found: dict[str, Any]) -> str:
     lines += [f"  {row['what']} {row['value']}   [{row['source']}]" for row in found["settings"]] or ["  the defaults"]
     lines += ["", "From the environment:"]
     lines += [f"  {name}={value}" for name, value in found["variables"].items()] or ["  nothing"]
+    lines += (
+        ["", "Keys kept by toolwright login, for:", *(f"  {server}" for server in found["kept_keys"])]
+        if found["kept_keys"]
+        else []
+    )
     lines += ["", *(f"Note: {note}" for note in found["notes"])] if found["notes"] else []
     return "".join(visible(line.replace("\n", "\\n")) + "\n" for line in lines)

@@ -8,21 +8,24 @@ from __future__ import annotations
 import json
 import os
 import textwrap
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
 from toolwright.cli.ask import what_failed
 from toolwright.cli.failures import EXIT_FAILED, complain
 from toolwright.cli.flags import Flag, UsageError, parse
+from toolwright.cli.login import kept_keys
 from toolwright.cli.plain_output import OutputClosed, write_now
 from toolwright.cli.render import Renderer
 from toolwright.cli.running import Stopping, run
 from toolwright.cli.sample_run import SCRIPT, DemoFolder, Verdict, check, child_environment, demo_folder
 from toolwright.cli.terminal import Terminal
 from toolwright.cli.watch import watch
+from toolwright.models.registry import ANTHROPIC_URL, kept_key_name
 
 if TYPE_CHECKING:
     from toolwright.types import ClaudeAgentOptions
@@ -87,6 +90,11 @@ class ChosenModel(Struct, frozen=True):
     name: str | None
     shown: str
     scripted: bool = False
+    key: str | None = None
+    """A kept key; the demo has a config folder of its own, where there is none."""
+
+    def __repr__(self) -> str:
+        return f"ChosenModel({self.shown!r})"
 
 
 def demo_command(arguments: Sequence[str]) -> int:
@@ -98,7 +106,7 @@ def demo_command(arguments: Sequence[str]) -> int:
         return 0
     terminal = Terminal(1, os.environ)
     keep = bool(line.values.get("keep"))
-    model = choose_model(line.values.get("model"), os.environ)
+    model = choose_model(line.values.get("model"), ChainMap(dict(os.environ), cast("dict[str, str]", kept_keys())))
     with demo_folder(keep) as folder:
         code = run(lambda stopping: Demo(terminal, folder, model).run(stopping), debug=bool(line.values.get("debug")))
         return _take_leave(terminal, folder, code=code, keep=keep)
@@ -121,6 +129,8 @@ def choose_model(named: str | None, environment: Mapping[str, str]) -> ChosenMod
         return ChosenModel(name, name)
     if any(environment.get(variable) for variable in ENOUGH_FOR_A_MODEL):
         return ChosenModel(None, "as the ANTHROPIC_… variables say")
+    if kept := environment.get(kept_key_name(ANTHROPIC_URL)):
+        return ChosenModel(None, "the default one, with the key that toolwright login kept", key=kept)
     hint = "; to use your OPENAI_… server name a model: --model openai:NAME" if at_openai else ""
     return ChosenModel(None, f"none configured: the words are scripted, every tool call is real{hint}", scripted=True)
 
@@ -185,8 +195,11 @@ class Demo:
             permission_mode="acceptEdits",
             setting_sources=[],
             include_partial_messages=True,
-            env={**child_environment(), "CLAUDE_CONFIG_DIR": str(self._folder.state)},
+            env={**child_environment(), **self._key(), "CLAUDE_CONFIG_DIR": str(self._folder.state)},
         )
+
+    def _key(self) -> dict[str, str]:
+        return {"ANTHROPIC_API_KEY": self._model.key} if self._model.key else {}
 
     def _script(self) -> str:
         """The script's name as a model. Its pauses are for watching: without a terminal they are taken out."""

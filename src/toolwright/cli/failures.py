@@ -10,7 +10,7 @@ from typing import Any
 from toolwright.cli.flags import UsageError
 from toolwright.cli.plain_output import OutputClosed, write_now
 
-EXIT_FAILED, EXIT_USAGE, EXIT_OUTPUT_CLOSED = 1, 2, 141
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_OUTPUT_CLOSED = 1, 2, 130, 141
 
 
 def complain(text: str) -> None:

@@ -14,12 +14,14 @@ toolwright runs an agent: a model that works with tools on files.
   toolwright demo                      see it fix a failing test (needs no key)
   toolwright -p "What does this do?"   ask once
   cat log | toolwright -p "Explain"    ask about what is piped in
+  toolwright login                     keep a key for the model
   toolwright --help                    every flag
 """
 
 _HEAD = """\
 Usage: toolwright [flags] [prompt]
        toolwright demo [--keep] [--model NAME]
+       toolwright login|logout [anthropic|openai]
        toolwright trust [DIR] [--yes | --show | --revoke]
        toolwright mcp serve|add|list|get|test|remove|login …
        toolwright permissions explain TOOL JSON [--allow RULE]…
@@ -42,7 +44,7 @@ _TAIL = (
     "Every flag is known in both spellings: --allowed-tools and --allowedTools. --flag=value works as well. "
     "A value may begin with a dash. Write -- before a prompt that looks like a flag.",
     "The model is --model, or TOOLWRIGHT_MODEL, or follows from ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, "
-    "ANTHROPIC_BASE_URL, OPENAI_API_KEY and OPENAI_BASE_URL.",
+    "ANTHROPIC_BASE_URL, OPENAI_API_KEY and OPENAI_BASE_URL; a key may also be kept by toolwright login.",
     "Exit code: 0 answered; 1 the run failed; 2 the command line was wrong; 130 and 143 stopped by Ctrl-C or SIGTERM; "
     "141 whoever read the output went away.",
 )

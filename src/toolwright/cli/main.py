@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from toolwright.types import ClaudeAgentOptions
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-EXIT_INTERRUPTED = 130
-COMMANDS = ("demo", "trust", "permissions", "mcp", "doctor", "config", "help", "version")
+COMMANDS = ("demo", "login", "logout", "trust", "permissions", "mcp", "doctor", "config", "help", "version")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    from toolwright.cli.failures import EXIT_OUTPUT_CLOSED, EXIT_USAGE, complain
+    from toolwright.cli.failures import EXIT_INTERRUPTED, EXIT_OUTPUT_CLOSED, EXIT_USAGE, complain
     from toolwright.cli.flags import UsageError
     from toolwright.cli.plain_output import OutputClosed, TerminalErrors
 
@@ -51,6 +50,10 @@ def _dispatch(arguments: list[str]) -> int:
         from toolwright.cli.config import config_command
 
         return config_command(arguments[1:])
+    if arguments[:1] in (["login"], ["logout"]):
+        from toolwright.cli.login import login_command, logout_command
+
+        return (login_command if arguments[0] == "login" else logout_command)(arguments[1:])
     if arguments[:1] == ["demo"]:
         from toolwright.cli.demo import demo_command
 
@@ -169,7 +172,7 @@ def _refuse_mistyped_command(words: Sequence[str]) -> None:
 
 def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
     from toolwright.cli.ask import ask, read_prompt
-    from toolwright.cli.failures import EXIT_USAGE, complain
+    from toolwright.cli.failures import EXIT_INTERRUPTED, EXIT_USAGE, complain
     from toolwright.cli.flags import UsageError
     from toolwright.cli.running import run
     from toolwright.cli.wire import FrameOutput

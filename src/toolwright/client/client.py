@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from toolwright.client.opening import open_for
+from toolwright.client.opening import open_for, start
 from toolwright.client.prompts import Feeding, check_prompt, end, send_all, user_frame
 from toolwright.client.reading import MessageStream
 from toolwright.concurrency import OwnedTask, ended, owned, spawn
@@ -57,7 +57,7 @@ class ClaudeSDKClient:
         await self.disconnect()
         session = open_for(self.options, self._transport)
         try:
-            await owned(session.start, name="toolwright starts")
+            await start(session)
             self._session = session
             if isinstance(prompt, str):
                 await self.query(prompt)
@@ -141,7 +141,7 @@ class ClaudeSDKClient:
 
     async def get_server_info(self) -> dict[str, Any] | None:
         """What the session says about itself: commands, models, account, …"""
-        return await owned(self._connected().start, name="toolwright starts")
+        return await start(self._connected())
 
     async def __aenter__(self) -> Self:
         await self.connect()

@@ -1,10 +1,11 @@
-"""Which session a caller gets: one in this process, or a remote one behind a transport or a command-line program."""
+"""Which session a caller gets, and its start: one in this process, or a remote one behind a transport or a program."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from toolwright.concurrency import owned
 from toolwright.types import ClaudeAgentOptions, OptionsError
 
 if TYPE_CHECKING:
@@ -22,6 +23,14 @@ def open_for(options: ClaudeAgentOptions, transport: Transport | None) -> Sessio
 
         return open_session(options)
     return open_remote(options, transport)
+
+
+async def start(session: Session) -> dict[str, Any]:
+    """Start a session; what it says about itself. What is wrong with the options is told without the way through our code."""
+    try:
+        return await owned(session.start, name="toolwright starts")
+    except OptionsError as error:
+        raise error.with_traceback(None) from None
 
 
 def open_remote(options: ClaudeAgentOptions, transport: Transport | None) -> Session:

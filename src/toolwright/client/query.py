@@ -6,10 +6,10 @@ from collections.abc import AsyncIterable, AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from toolwright.client.opening import open_for
+from toolwright.client.opening import open_for, start
 from toolwright.client.prompts import Feeding, check_prompt, end, user_frame
 from toolwright.client.reading import MessageStream
-from toolwright.concurrency import ended, owned, spawn
+from toolwright.concurrency import ended, spawn
 from toolwright.protocol.transport import Transport
 from toolwright.types import ClaudeAgentOptions, Message, ResultError
 
@@ -34,7 +34,7 @@ async def query(
     session = open_for(options, transport)
     feeding: Feeding | None = None
     try:
-        await owned(session.start, name="toolwright starts")
+        await start(session)
         feeding = await _begin(session, prompt, verbatim=options.verbatim_prompts)
         stream = MessageStream(lambda: (session, feeding))
         async for message in stream:

@@ -49,6 +49,7 @@ NETWORK_VARIABLES = (
     "REQUEST_METHOD",  # its presence says that this is a CGI process, where HTTP_PROXY cannot be trusted
 )
 FORMS = "claude-…, sonnet, opus, haiku, openai:NAME, openai:NAME@URL, anthropic:NAME[@URL], scripted:FILE or replay:FILE"
+KEPT_KEYS = "model-keys.json (toolwright login)"
 MOST_SHARED = 256
 
 
@@ -61,7 +62,7 @@ class ResolvedModel:
     """The provider's own name for the model: what goes into `ModelRequest.model`."""
     provider: str
     key_source: str = "none"
-    """The environment variable that the key came from, or `none`."""
+    """The environment variable that the key came from, `KEPT_KEYS`, or `none`."""
     display_name: str = ""
 
 
@@ -118,25 +119,25 @@ def _anthropic(name: str, env: Mapping[str, str]) -> ResolvedModel:
     model_id, url = _split_url(name)
     base = url or _base_url(env, "ANTHROPIC_BASE_URL") or ANTHROPIC_URL
     own = _same_server(base, env.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL)
-    source = _first_set(env, "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY") if own else None
-    if source is None and _same_server(base, ANTHROPIC_URL):
-        advice = "set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN)"
-        raise OptionsError(f"There is no key for the model {name!r}: {advice}, or {_other_ways('anthropic')}.")
-    key = env[source] if source else None
+    key, source = _key(env, base, "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY") if own else (None, "none")
+    if key is None and _same_server(base, ANTHROPIC_URL):
+        advice = "set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN), run `toolwright login`"
+        raise OptionsError(f"There is no key for the model {name!r}: {advice}, {_other_ways('anthropic')}.")
     settings = _Settings("anthropic", base, key, token=source == "ANTHROPIC_AUTH_TOKEN", network=_network(env))
     sent_id = model_id.removesuffix("[1m]")  # a mark for clients, not part of the id
-    return ResolvedModel(SharedModel.of(settings), sent_id, "anthropic", source or "none", display_name(sent_id))
+    return ResolvedModel(SharedModel.of(settings), sent_id, "anthropic", source, display_name(sent_id))
 
 
 def _openai(name: str, env: Mapping[str, str]) -> ResolvedModel:
     model_id, url = _split_url(name)
     base = url or _base_url(env, "OPENAI_BASE_URL") or OPENAI_URL
     own = _same_server(base, env.get("OPENAI_BASE_URL") or OPENAI_URL)
-    source = _first_set(env, "OPENAI_API_KEY") if own else None
-    if source is None and _same_server(base, OPENAI_URL):
-        raise OptionsError(f"There is no key for the model 'openai:{name}': set OPENAI_API_KEY, or {_other_ways('openai')}.")
-    settings = _Settings("openai", base, env[source] if source else None, network=_network(env))
-    return ResolvedModel(SharedModel.of(settings), model_id, "openai", source or "none", model_id)
+    key, source = _key(env, base, "OPENAI_API_KEY") if own else (None, "none")
+    if key is None and _same_server(base, OPENAI_URL):
+        advice = "set OPENAI_API_KEY, run `toolwright login openai`"
+        raise OptionsError(f"There is no key for the model 'openai:{name}': {advice}, {_other_ways('openai')}.")
+    settings = _Settings("openai", base, key, network=_network(env))
+    return ResolvedModel(SharedModel.of(settings), model_id, "openai", source, model_id)
 
 
 def _scripted(path: str, env: Mapping[str, str]) -> ResolvedModel:
@@ -154,7 +155,7 @@ PROVIDERS: Mapping[str, Factory] = {"anthropic": _anthropic, "openai": _openai, 
 
 def _other_ways(provider: str) -> str:
     variable = f"{provider.upper()}_BASE_URL"
-    return f"{variable} for a server that needs none, or choose a local model such as 'openai:NAME@http://127.0.0.1:8000/v1'"
+    return f"set {variable} for a server that needs none, or choose a local model such as 'openai:NAME@http://127.0.0.1:8000/v1'"
 
 
 def _split_url(name: str) -> tuple[str, str | None]:
@@ -186,8 +187,19 @@ def _same_server(url: str, other: str) -> bool:
     return (a.scheme, a.netloc.lower()) == (b.scheme, b.netloc.lower())
 
 
-def _first_set(env: Mapping[str, str], *names: str) -> str | None:
-    return next((name for name in names if env.get(name)), None)
+def _key(env: Mapping[str, str], server: str, *names: str) -> tuple[str | None, str]:
+    """The key for a server and where it comes from: a variable, or what was kept for this very server."""
+    source = next((name for name in names if env.get(name)), None)
+    if source is not None:
+        return env[source], source
+    kept = env.get(kept_key_name(server))
+    return (kept, KEPT_KEYS) if kept else (None, "none")
+
+
+def kept_key_name(server: str) -> str:
+    """The name under which `env` holds a key that was kept for a server. No variable has such a name."""
+    parts = urlsplit(server)
+    return f"{parts.scheme}://{parts.netloc.lower()} key"
 
 
 def _network(env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

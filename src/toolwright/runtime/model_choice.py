@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from toolwright.models.base import AnswerLimits
 from toolwright.models.registry import ResolvedModel, resolve
 from toolwright.models.retry import RetryPolicy, with_retries
 from toolwright.runtime.conversation import Sampling
+from toolwright.runtime.kept_keys import KeptKeys
 from toolwright.types import ClaudeAgentOptions, OptionsError
 
 if TYPE_CHECKING:
@@ -26,7 +28,13 @@ def choose_models(name: Any, options: ClaudeAgentOptions, ground: Ground) -> lis
     """The model of that name with retries, then those to fall back to."""
     policy = retry_policy(min(MOST_RETRIES, whole_number(ground.env, "CLAUDE_CODE_MAX_RETRIES", 10)))
     fallbacks = [other.strip() for other in (options.fallback_model or "").split(",") if other.strip()]
-    return [chosen_model(each, ground.env, policy) for each in (name or ground.settings.model, *fallbacks)]
+    env = model_environment(ground)
+    return [chosen_model(each, env, policy) for each in (name or ground.settings.model, *fallbacks)]
+
+
+def model_environment(ground: Ground) -> Mapping[str, str]:
+    """The session's environment, and behind it the keys that `toolwright login` kept. No command ever sees these."""
+    return ChainMap(cast("dict[str, str]", ground.env), cast("dict[str, str]", KeptKeys(ground.where.config[0])))
 
 
 def chosen_model(wanted: Any, env: Mapping[str, str], policy: RetryPolicy) -> ResolvedModel:

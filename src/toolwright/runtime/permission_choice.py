@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolwright.permissions import Place, RuleSet
 from toolwright.runtime.ground import Ground, keep_update, settings_rules
-from toolwright.runtime.model_choice import chosen_model, retry_policy, small_model
+from toolwright.runtime.model_choice import chosen_model, model_environment, retry_policy, small_model
 from toolwright.runtime.turn import prompt_text
 from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode, PermissionUpdate
@@ -89,7 +89,7 @@ def judge_of(ground: Ground, session: LocalSession, ledger: Ledger, *, session_i
         return prompt_text(turn.prompt) if turn is not None and not turn.prompt.own else ""
 
     def make() -> ResolvedModel:
-        return chosen_model(name, ground.env, retry_policy(0))  # whoever waits longer had better ask the person
+        return chosen_model(name, model_environment(ground), retry_policy(0))  # whoever waits longer had better ask the person
 
     return ModelJudge(make, ledger, request, ground.cwd, session_id)
 
