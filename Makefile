@@ -7,11 +7,13 @@ PIP_FLAGS := --disable-pip-version-check --quiet --only-binary :all: --constrain
 VENV := .venv
 INTEROP := .venv-interop
 MUTATION := .venv-mutants
+DOCS := .venv-docs
+RELEASE := .venv-release
 
 # Hundreds of tests start our command: without byte code each of them would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint types layers unit interop differential mutants bench clean
+.PHONY: demo test lint types layers unit interop differential mutants bench docs picture dist release-check clean
 
 demo: $(VENV)/.package
 	@$(VENV)/bin/toolwright demo
@@ -59,8 +61,22 @@ bench: $(VENV)/.dev # the mcp package is measured beside ours
 	$(VENV)/bin/python benchmarks/tool_search.py
 	$(VENV)/bin/python benchmarks/tool_servers.py
 
+# The documentation as a site, in build/site. A broken link is an error.
+docs: $(DOCS)/.tools
+	$(DOCS)/bin/mkdocs build --quiet --strict --site-dir build/site
+	@echo "Open build/site/index.html"
+
+picture: $(DOCS)/.tools # docs/demo.svg, from a real run
+	$(DOCS)/bin/python scripts/demo_picture.py
+
+dist: $(RELEASE)/.tools
+	$(RELEASE)/bin/python -m build --outdir dist .
+
+release-check: $(RELEASE)/.tools
+	$(RELEASE)/bin/python scripts/release_check.py
+
 clean:
-	rm -rf $(VENV) $(INTEROP) $(MUTATION) mutants .npm-peers benchmarks/.venvs build dist
+	rm -rf $(VENV) $(INTEROP) $(MUTATION) $(DOCS) $(RELEASE) mutants .npm-peers benchmarks/.venvs build dist
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -84,6 +100,12 @@ $(INTEROP)/bin/python:
 $(MUTATION)/bin/python:
 	$(call make_venv,$(MUTATION))
 
+$(DOCS)/bin/python:
+	$(call make_venv,$(DOCS))
+
+$(RELEASE)/bin/python:
+	$(call make_venv,$(RELEASE))
+
 $(VENV)/.package: pyproject.toml requirements/constraints.txt | $(VENV)/bin/python
 	@echo "Installing toolwright into $(VENV) …"
 	@$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable .
@@ -103,4 +125,14 @@ $(INTEROP)/.peers: pyproject.toml $(wildcard requirements/*.txt) | $(INTEROP)/bi
 $(MUTATION)/.tools: pyproject.toml requirements/mutants.txt | $(MUTATION)/bin/python
 	@echo "Installing toolwright and mutmut into $(MUTATION) …"
 	@$(MUTATION)/bin/python -m pip install $(PIP_FLAGS) --editable '.[all]' --requirement requirements/mutants.txt
+	@touch $@
+
+$(DOCS)/.tools: pyproject.toml requirements/docs.txt | $(DOCS)/bin/python
+	@echo "Installing toolwright and mkdocs into $(DOCS) …"
+	@$(DOCS)/bin/python -m pip install $(PIP_FLAGS) --editable . --requirement requirements/docs.txt
+	@touch $@
+
+$(RELEASE)/.tools: requirements/release.txt | $(RELEASE)/bin/python
+	@echo "Installing what builds and checks packages into $(RELEASE) …"
+	@$(RELEASE)/bin/python -m pip install $(PIP_FLAGS) --requirement requirements/release.txt
 	@touch $@
