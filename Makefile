@@ -63,7 +63,7 @@ bench: $(VENV)/.dev # the mcp package is measured beside ours
 
 # The documentation as a site, in build/site. A broken link is an error.
 docs: $(DOCS)/.tools
-	$(DOCS)/bin/mkdocs build --quiet --strict --site-dir build/site
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict --site-dir build/site
 	@echo "Open build/site/index.html"
 
 picture: $(DOCS)/.tools # docs/demo.svg, from a real run

@@ -1,4 +1,4 @@
-"""Checks that what would be released works: builds wheel and sdist, looks into them, installs the wheel everywhere, runs the demo.
+"""Checks that a release works: builds wheel and sdist, looks into them, installs the wheel everywhere, runs the demo.
 
     make release-check
 
@@ -22,7 +22,12 @@ ROOT = Path(__file__).parent.parent
 OLDEST, NEWEST = 11, 16
 KEPT_BY_OTHERS = (".pyenv/versions/*", ".local/share/uv/python/*")
 NEEDED = {
-    "wheel": ("toolwright/__init__.py", "toolwright/py.typed", "toolwright/cli/demo_script.json", "toolwright/models/prices.json"),
+    "wheel": (
+        "toolwright/__init__.py",
+        "toolwright/py.typed",
+        "toolwright/cli/demo_script.json",
+        "toolwright/models/prices.json",
+    ),
     "sdist": ("pyproject.toml", "README.md", "LICENSE", "src/toolwright/__init__.py", "tests/test_public_names.py"),
 }
 STRAY = re.compile(r"__pycache__|\.pyc$|\.venv|/\.git/|\.env$")
@@ -32,7 +37,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="toolwright-release-") as scratch:
         wheel, sdist = built(Path(scratch) / "dist")
         check_contents("wheel", zipfile.ZipFile(wheel).namelist())
-        check_contents("sdist", [name.partition("/")[2] for name in tarfile.open(sdist).getnames()])
+        with tarfile.open(sdist) as archive:
+            check_contents("sdist", [name.partition("/")[2] for name in archive.getnames()])
         check_metadata(wheel)
         found = list(pythons())
         if not found:
