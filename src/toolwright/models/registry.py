@@ -155,7 +155,9 @@ PROVIDERS: Mapping[str, Factory] = {"anthropic": _anthropic, "openai": _openai, 
 
 def _other_ways(provider: str) -> str:
     variable = f"{provider.upper()}_BASE_URL"
-    return f"set {variable} for a server that needs none, or choose a local model such as 'openai:NAME@http://127.0.0.1:8000/v1'"
+    return (
+        f"set {variable} for a server that needs none, or choose a local model such as 'openai:NAME@http://127.0.0.1:8000/v1'"
+    )
 
 
 def _split_url(name: str) -> tuple[str, str | None]:
