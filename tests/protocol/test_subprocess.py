@@ -157,6 +157,16 @@ async def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
         await SubprocessTransport([sys.executable, "x" * 10_000_000]).connect()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_a_program_that_its_user_cannot_reach_is_named_with_the_closed_folder(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    with pytest.raises(CLIConnectionError, match=r"program: user 'nobody' may not enter /.*chmod o\+x /"):
+        await SubprocessTransport([str(program)], user="nobody").connect()
+
+
 async def test_before_connect_nothing_can_be_read_or_written() -> None:
     transport = SubprocessTransport([sys.executable])
     with pytest.raises(CLIConnectionError, match="not connected"):

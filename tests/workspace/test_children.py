@@ -7,7 +7,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from toolwright.workspace.children import start
+from toolwright.workspace.children import find_account, launch, start
+from toolwright.workspace.errors import CommandNotStarted
+from toolwright.workspace.limited import root_folder
 
 pytestmark = pytest.mark.anyio
 
@@ -41,3 +43,13 @@ async def test_a_grandchild_that_writes_for_ever_does_not_keep_the_reader(tmp_pa
         child.close()
         os.close(directory)
         os.kill(int((tmp_path / "pid").read_text()), 9)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_program_that_its_user_cannot_reach_is_named_with_the_closed_folder(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    with root_folder() as folder, pytest.raises(CommandNotStarted, match=r"user 'nobody' may not enter /.*chmod o\+x /"):
+        launch([str(program)], directory=folder, environment={}, account=find_account("nobody"))

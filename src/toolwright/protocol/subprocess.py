@@ -19,6 +19,7 @@ from weakref import WeakSet
 import anyio
 from anyio.abc import Process
 
+from toolwright.access import closed_folder_in_words
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.protocol import child
 from toolwright.protocol.lines import Frame, FrameReader, LineSplitter, decode_rest
@@ -141,7 +142,18 @@ class SubprocessTransport(Transport):
         except KeyError as error:
             raise CLIConnectionError(f"Cannot start {self._command[0]}: there is no user {self._user!r}") from error
         except (OSError, ValueError) as error:
-            raise CLIConnectionError(f"Cannot start {self._command[0]}: {error}") from error
+            why = self._kept_from_user(error) or error
+            raise CLIConnectionError(f"Cannot start {self._command[0]}: {why}") from error
+
+    def _kept_from_user(self, error: Exception) -> str | None:
+        """Says which folder keeps the user, as whom the program was to run, from it."""
+        if not isinstance(error, PermissionError) or self._user is None:
+            return None
+        import pwd  # few programs run as another user
+
+        entry = pwd.getpwnam(self._user)
+        groups = os.getgrouplist(self._user, entry.pw_gid)
+        return closed_folder_in_words(self._command[0], self._user, uid=entry.pw_uid, groups=groups)
 
     async def _send(self, line: _Line) -> None:
         """Runs as a task of its own, so that cancelling the writer cannot cut a line in half."""

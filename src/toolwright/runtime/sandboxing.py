@@ -76,10 +76,10 @@ async def set_up_sandbox(config: SandboxConfig, around: Surroundings) -> Egress 
     if config.network.allow_managed_domains_only:
         raise OptionsError("sandbox.network.allowManagedDomainsOnly is not supported in this version and must not be ignored")
     workspace, state_dir = around.workspace, str(config_dir(around.env))
-    weaker = bool(config.enable_weaker_nested_sandbox)
+    account, weaker = workspace.commands.other_account, bool(config.enable_weaker_nested_sandbox)
     try:
         mechanism = await anyio.to_thread.run_sync(
-            lambda: choose(register_folder(state_dir), forbidden=workspace.roots, weaker=weaker)
+            lambda: choose(register_folder(state_dir), forbidden=workspace.roots, weaker=weaker, account=account)
         )
     except SandboxUnavailable as error:
         if config.fail_if_unavailable is not False:

@@ -6,6 +6,7 @@ Works on any anyio backend. It does not know what is run or why.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import selectors
@@ -21,6 +22,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
+from toolwright.access import closed_folder_in_words
 from toolwright.workspace.errors import CommandNotStarted
 from toolwright.workspace.limits import PASSING
 
@@ -240,7 +242,7 @@ def launch(
         for descriptor in (output, errors):
             if descriptor is not None:
                 os.close(descriptor)
-        _raise_in_words(error, argv[0])
+        _raise_in_words(error, argv[0], account)
         raise
     finally:
         for descriptor in {output_end, errors_end}:
@@ -264,9 +266,13 @@ def _watched(process: subprocess.Popen[bytes]) -> int:
         raise
 
 
-def _raise_in_words(error: BaseException, program: str) -> None:
-    if isinstance(error, OSError) and error.errno not in PASSING:
-        raise CommandNotStarted(f"{program} could not be started: {error.strerror or error}.") from error
+def _raise_in_words(error: BaseException, program: str, account: Account | None) -> None:
+    if not isinstance(error, OSError) or error.errno in PASSING:
+        return
+    why = error.strerror or str(error)
+    if error.errno == errno.EACCES and account is not None:
+        why = closed_folder_in_words(program, account.name, uid=account.uid, groups=account.groups) or why
+    raise CommandNotStarted(f"{program} could not be started: {why}.") from error
 
 
 def _pipe() -> tuple[int, int]:

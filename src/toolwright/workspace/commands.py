@@ -237,10 +237,9 @@ class Commands:
     def _inside(self, path: str, mark: Mark, *, enclosed: bool, caged: bool) -> Enclosed | CagedCommand | None:
         """Where a command runs: in the cage if nobody was asked about it, else in the sandbox if there is one."""
         if caged:
-            foreign = self.account_ids is not None and self.account_ids[0] != os.geteuid()
-            return self._made_cage().for_command(path, mark, self._shown(), foreign=foreign)
+            return self._made_cage().for_command(path, mark, self._shown(), account=self.other_account)
         sandbox = self.enclosure if enclosed else None
-        return None if sandbox is None else sandbox.for_command(path, self._shown())
+        return None if sandbox is None else sandbox.for_command(path, self._shown(), self.other_account)
 
     def _shown(self) -> tuple[str, ...]:
         """What was kept for the model can be read by its commands as well."""
@@ -250,9 +249,9 @@ class Commands:
     def _private_folder(self) -> PrivateFolder:
         from toolwright.workspace.sandbox.launch import PrivateFolder
 
-        account = self._child_account()
+        account = self.other_account
         with _one_at_a_time:  # several commands may start at once, each in a thread
-            if account is None or account.uid == os.geteuid():
+            if account is None:
                 private = PrivateFolder(self._workspace.make_private_folder("sandbox"))
                 private.set_up()
                 return private
@@ -304,6 +303,12 @@ class Commands:
         """User and group of commands, if they are not ours."""
         account = self._child_account()
         return None if account is None else (account.uid, account.gid)
+
+    @property
+    def other_account(self) -> Account | None:
+        """The user that commands run as, if that is not the one we run as."""
+        account = self._child_account()
+        return None if account is None or account.uid == os.geteuid() else account
 
     def _child_account(self) -> Account | None:
         if self._user is not None and self._account is None:

@@ -64,7 +64,7 @@ class Surroundings(Struct, frozen=True):
         with starting():
             if self.enclosed is not None:
                 return await self._launch_enclosed(self.enclosed, argv, keep)
-            return await inline(lambda: self._launch(argv, self.environment, keep))
+            return await inline(lambda: self._launch(argv, self.environment, keep, self.account))
 
     async def _launch_enclosed(
         self, enclosed: Enclosed | CagedCommand, argv: tuple[str, ...], keep: tuple[int, ...]
@@ -72,12 +72,15 @@ class Surroundings(Struct, frozen=True):
         inside = await enclosed.enter(argv, self.environment)
 
         def work() -> Launched:
-            return self._launch(inside.argv, inside.environment, (*keep, *inside.keep))
+            account = None if inside.becomes_user else self.account
+            return self._launch(inside.argv, inside.environment, (*keep, *inside.keep), account)
 
         return await inline(lambda: inside.start(work))
 
-    def _launch(self, argv: Sequence[str], environment: Mapping[str, str], keep: tuple[int, ...]) -> Launched:
-        launched = launch(argv, directory=self.directory, environment=environment, account=self.account, keep=keep)
+    def _launch(
+        self, argv: Sequence[str], environment: Mapping[str, str], keep: tuple[int, ...], account: Account | None
+    ) -> Launched:
+        launched = launch(argv, directory=self.directory, environment=environment, account=account, keep=keep)
         mark_process(launched.process.pid, self.mark)
         return launched
 

