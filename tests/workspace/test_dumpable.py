@@ -18,13 +18,18 @@ pytestmark = [
 
 SOURCE = Path(__file__).parents[2] / "src"
 
-# A process that is no longer root runs `work` with or without the protection; the modules are loaded before, since that user
-# need not be able to read them.
+# A process that is no longer root runs `work` with or without the protection. A command goes through all once as root, so that
+# everything is loaded: that user need not be able to read it.
 AS_NOBODY = f"""
-import os, sys, subprocess
-import anyio, anyio._backends._asyncio
+import os, sys, subprocess, tempfile
+import anyio, ctypes
 import toolwright.workspace.workspace as room, toolwright.workspace.dumpable as dumpable
-import toolwright.workspace.background, toolwright.workspace.bounds, ctypes, random
+async def once(folder):
+    workspace = room.Workspace(folder, env={{}}, state_dir=folder + "/state")
+    await workspace.commands.run("(setsid sleep 600 &); sleep 600", timeout=0.1)
+    await workspace.close()
+with tempfile.TemporaryDirectory() as folder:
+    anyio.run(once, folder)
 os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
 """
 LOOK = """
