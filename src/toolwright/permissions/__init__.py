@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .characters import hides_something, made_visible
     from .explaining import Explanation, explain
     from .git_commands import keys_are_plain
-    from .grammar import plain_tree
+    from .grammar import parser_problem, plain_tree
     from .lines import CommandLine
     from .policy import Decision, ReasonType, decide, denies_reading, hidden_paths
     from .reading import read_command
@@ -66,6 +66,7 @@ __all__ = [
     "hides_something",
     "made_visible",
     "parse_rule",
+    "parser_problem",
     "plain_tree",
     "read_command",
 ]
@@ -79,6 +80,7 @@ _HOMES = {
     "Explanation": "explaining",
     "explain": "explaining",
     "keys_are_plain": "git_commands",
+    "parser_problem": "grammar",
     "plain_tree": "grammar",
     "CommandLine": "lines",
     "Decision": "policy",

@@ -4,6 +4,7 @@ above them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from .calls import Place
@@ -12,6 +13,7 @@ from .lines import CommandLine, Part, visible
 from .words import UNKNOWN, Word
 
 REMOVERS = frozenset(("rm", "rmdir"))
+_NAMES = re.compile(r"[\w-]+")
 
 
 def critical_removal(line: CommandLine, paths: Paths, place: Place) -> str | None:
@@ -20,6 +22,13 @@ def critical_removal(line: CommandLine, paths: Paths, place: Place) -> str | Non
         if part.name in REMOVERS and (target := _critical_target(part, paths, place)) is not None:
             return target
     return None
+
+
+def unread_removal(line: CommandLine) -> str | None:
+    """The program that removes files, if a line that could not be read names one: nobody knows what it would remove."""
+    if line.unparsed is None:
+        return None
+    return next((word for word in _NAMES.findall(line.text) if word in REMOVERS), None)
 
 
 def _critical_target(part: Part, paths: Paths, place: Place) -> str | None:

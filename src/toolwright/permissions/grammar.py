@@ -18,6 +18,10 @@ Tree: TypeAlias = dict[str, Any]
 
 LONGEST_PARSED = 100_000
 SECONDS_ALLOWED = 5.0
+REMEDY = (
+    "Install it with `pip install shfmt-py`. Where pip finds no wheel (musl, as in Alpine) it builds one, for which it "
+    "downloads the program from github.com; docs/permissions.md says what to do without"
+)
 
 _WORD = r"[A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*"
 _NAME = r"[A-Za-z0-9_./:@%+,-]+"
@@ -33,6 +37,10 @@ _AMBIGUOUS = re.compile(r"\$\$[({\[]|[$<>]\\\n")
 
 class NotParsed(Exception):
     """Why there is no tree."""
+
+
+class ParserMissing(NotParsed):
+    """There is no tree because there is nothing to make one with."""
 
 
 def plain_tree(text: str) -> Tree | None:
@@ -115,7 +123,7 @@ def run_shfmt(text: str, *, program: str | None = None, seconds: float = SECONDS
     except subprocess.TimeoutExpired:
         raise NotParsed(f"it was not parsed within {seconds:.0f} s") from None
     except OSError as error:
-        raise NotParsed(f"the shell parser could not be started ({error})") from None
+        raise ParserMissing(f"the program shfmt, which reads shell commands, could not be started ({error})") from None
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().removeprefix("<standard input>:")
         raise NotParsed(f"it is not valid bash ({said[:200]})")
@@ -124,16 +132,22 @@ def run_shfmt(text: str, *, program: str | None = None, seconds: float = SECONDS
 
 @cache
 def shfmt_path() -> str:
-    """The absolute path of our shfmt. Raises `NotParsed`."""
-    import os  # slow to import or needed once, both
-    from importlib.metadata import PackageNotFoundError, distribution
+    """The absolute path of our shfmt. Raises `ParserMissing`."""
+    from toolwright.packaged import packaged_program  # slow to import, needed once
 
+    path = packaged_program("shfmt-py", "shfmt")
+    if path is None:
+        raise ParserMissing("the program shfmt, which reads shell commands, is not installed")
+    return path
+
+
+@cache
+def parser_problem() -> str | None:
+    """Says why no line that is more than plain words can be read here, and what to do; None if they can. Tries it once."""
     try:
-        files = distribution("shfmt-py").files or ()
-    except PackageNotFoundError:
-        files = ()
-    for file in files:
-        path = os.path.realpath(str(file.locate()))
-        if file.name in ("shfmt", "shfmt.exe") and os.access(path, os.X_OK):
-            return path
-    raise NotParsed("the shell parser is missing: install the Python package shfmt-py (it comes with toolwright)")
+        run_shfmt(":")
+    except ParserMissing as problem:
+        return f"{problem}. {REMEDY}"
+    except NotParsed:
+        return None
+    return None

@@ -21,7 +21,7 @@ from .caging import obstacle_to_cage, shows_kept
 from .calls import Call, Place, normal_path
 from .characters import hides_something
 from .command_rules import forbidding
-from .critical import critical_removal
+from .critical import critical_removal, unread_removal
 from .grammar import NotParsed, Tree, plain_tree
 from .lines import CommandLine, visible
 from .patterns import glob_matches
@@ -149,6 +149,10 @@ def _dangerous(judge: CommandJudge, place: Place) -> Decision | None:
     target = critical_removal(judge.line, judge.paths, place)
     if target is not None:
         return Decision("ask", f"Removing {target!r} always needs a person's answer.", None, "safetyCheck", target)
+    remover = unread_removal(judge.line)
+    if remover is not None:
+        reason = f"The command names {remover} and cannot be read ({judge.line.unparsed}): it needs a person's answer."
+        return Decision("ask", reason, None, "safetyCheck")
     return None
 
 

@@ -157,7 +157,8 @@ class Assembly:
         asking = Asking(self._host.can_use_tool, self._hooks, self._session.waiting_for_person, patience)
         bounds = SessionBounds(self._options, self._ground, self._workspace, hooks=self._hooks, tell_mode=self.tell_mode)
         judge = no_judge if self._judge is None else self._judge
-        return Gate(rules_of(self._options, self._ground), bounds.first_mode, asking=asking, bounds=bounds, judge=judge)
+        rules = rules_of(self._options, self._ground)
+        return Gate(rules, bounds.first_mode, asking=asking, bounds=bounds, judge=judge, tell=self.tell)
 
     def _make_conversation(
         self, beginning: Beginning, models: list[ResolvedModel], offered: Offered, *, ledger: Ledger

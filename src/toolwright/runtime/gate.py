@@ -36,6 +36,10 @@ DENIED_BY_HOOK = {
     "deny": "A hook denied this call.",
     "defer": "A hook put this call off, which only a call that is alone in its answer can be. It was not run.",
 }
+UNREADABLE = (
+    "toolwright: commands that are more than plain words cannot be read, so each of them is asked about and none runs unasked: "
+    "{problem}."
+)
 FOR_A_PERSON = frozenset({"rule", "safetyCheck", "mode", "hook"})
 """Reasons to ask that neither a hook nor a model may answer: ask rules, doubts, plan mode, hooks that want a person."""
 
@@ -92,16 +96,25 @@ async def no_judge(question: Question) -> str | None:
 class Gate:
     """The session's rules and mode, and the person behind them."""
 
-    __slots__ = ("_asking", "_judge", "bounds", "mode", "rules")
+    __slots__ = ("_asking", "_judge", "_tell", "bounds", "mode", "rules")
 
     def __init__(
-        self, rules: RuleSet, mode: PermissionMode, *, asking: Asking, bounds: Bounds, judge: Judge = no_judge
+        self,
+        rules: RuleSet,
+        mode: PermissionMode,
+        *,
+        asking: Asking,
+        bounds: Bounds,
+        judge: Judge = no_judge,
+        tell: Callable[[str], None],
     ) -> None:
         self.rules = rules
         self.mode: PermissionMode = mode
         self._asking = asking
         self.bounds = bounds
         self._judge = judge
+        self._tell: Callable[[str], None] | None = tell
+        """Tells the person that command lines cannot be read here; None once it was said."""
 
     # deciding
 
@@ -134,12 +147,23 @@ class Gate:
         if hook is not None and hook.decision in ("deny", "defer"):
             return Verdict(False, call.input, hook.reason or DENIED_BY_HOOK[hook.decision], source="hook", reason_type="hook")
         call = await understood(call)
+        if call.line is not None and call.line.unparsed is not None:
+            await self._tell_of_parser()
         decision = self.judge(call, hook)
         if decision.behavior == "allow":
             return Verdict(True, call.input, source=decision.reason_type, caged=decision.caged)
         if decision.behavior == "deny":
             return Verdict(False, call.input, decision.reason, reason_type=decision.reason_type, reason=decision.reason)
         return await self._answered(Question(tool, call, decision, tool_use_id, self._offers(call, decision)))
+
+    async def _tell_of_parser(self) -> None:
+        """Say once why nothing but plain words can be read, if it is not the line's own fault."""
+        if self._tell is None:
+            return
+        problem = await anyio.to_thread.run_sync(permissions.parser_problem)
+        if problem is not None and self._tell is not None:
+            self._tell(UNREADABLE.format(problem=problem))
+            self._tell = None
 
     async def admits_host(self, host: str, port: int) -> bool:
         """Whether sandboxed commands may reach a host that the sandbox's own rules do not name.

