@@ -10,7 +10,7 @@ from toolwright.workspace.children import Account
 from toolwright.workspace.sandbox import bubblewrap
 from toolwright.workspace.sandbox.errors import SandboxRefused, SandboxUnavailable
 from toolwright.workspace.sandbox.launch import Inside, PrivateFolder
-from toolwright.workspace.sandbox.mechanisms import Availability, availabilities, choose, pick
+from toolwright.workspace.sandbox.mechanisms import Availability, availabilities, choose, pick, wanted
 from toolwright.workspace.sandbox.policy import SandboxPolicy
 from toolwright.workspace.sandbox.seatbelt import Seatbelt, profile
 from toolwright.workspace.sandbox.violations import violation_notice
@@ -83,6 +83,17 @@ def test_a_bubblewrap_that_the_user_of_commands_cannot_reach_is_not_chosen(
     assert found.problem is not None
     assert "user 'somebody' may not enter /" in found.problem
     assert "apt install bubblewrap" in found.remedy
+
+
+def test_one_mechanism_can_be_wanted_and_no_other_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = (Availability("bubblewrap", None), Availability("Landlock", "this kernel has none", "Linux 6.2"))
+    assert pick(wanted(known, "")) == "bubblewrap"
+    assert pick(wanted(known, "BUBBLEWRAP")) == "bubblewrap"
+    with pytest.raises(SandboxUnavailable, match="Landlock: this kernel has none"):
+        pick(wanted(known, "landlock"))
+    monkeypatch.setenv("TOOLWRIGHT_SANDBOX", "none")
+    with pytest.raises(SandboxUnavailable, match="TOOLWRIGHT_SANDBOX is 'none'"):
+        choose("/nonexistent")
 
 
 def test_a_profile_says_denials_last() -> None:

@@ -29,6 +29,8 @@ _TRY = (
     "/dev",
 )
 _PATIENCE = 20.0
+VARIABLE = "TOOLWRIGHT_SANDBOX"
+"""Names the one mechanism to use (`bubblewrap`, `landlock`) instead of the best."""
 _SYSTEM_PACKAGE = "apt install bubblewrap, dnf install bubblewrap"
 _INSTALL = f"{_SYSTEM_PACKAGE}, or pip install 'toolwright[sandbox]'"
 _SWITCHES = (
@@ -64,9 +66,18 @@ def availabilities(
 
 
 def choose(register: str, *, forbidden: Sequence[str] = (), weaker: bool = False, account: Account | None = None) -> Mechanism:
-    """The best mechanism that works here. Raises `SandboxUnavailable`, which says what is missing."""
-    known = availabilities(forbidden=forbidden, weaker=weaker, account=account)
+    """The best mechanism that works here, or the wanted one. Raises `SandboxUnavailable`, which says what is missing."""
+    known = wanted(availabilities(forbidden=forbidden, weaker=weaker, account=account), os.environ.get(VARIABLE, ""))
     return made(pick(known), register, forbidden, account)
+
+
+def wanted(known: Sequence[Availability], name: str) -> Sequence[Availability]:
+    """The one of this name, or all of them if none is named. Raises `SandboxUnavailable` for a name that is not known here."""
+    found = [each for each in known if not name or each.name.casefold() == name.casefold()]
+    if name and not found:
+        names = " or ".join(each.name.casefold() for each in known) or "nothing"
+        raise SandboxUnavailable(f"{VARIABLE} is {name!r}, but it must be {names} on this system. No command is run.")
+    return found
 
 
 def pick(known: Sequence[Availability]) -> str:
