@@ -3,7 +3,9 @@
 The public names. Each is imported when it is first used, so that `import toolwright` costs next to nothing.
 """
 
-TYPE_CHECKING = False  # type checkers take it for true; `typing` itself would be the dearest import here
+# Type checkers take it for true. With a bare `= False`, editors and IPython (jedi) would not look below it; importing `typing`
+# would cost more than all else here.
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from toolwright import types as types
     from toolwright._version import __version__
