@@ -1,5 +1,6 @@
 import json
 import os
+import pwd
 import signal
 import sys
 from pathlib import Path
@@ -165,6 +166,17 @@ async def test_a_program_that_its_user_cannot_reach_is_named_with_the_closed_fol
     program.chmod(0o755)
     with pytest.raises(CLIConnectionError, match=r"program: user 'nobody' may not enter /.*chmod o\+x /"):
         await SubprocessTransport([str(program)], user="nobody").connect()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_a_program_of_another_user_keeps_none_of_our_groups() -> None:
+    who = 'echo "{\\"type\\": \\"who\\", \\"ids\\": \\"$(id -u) $(id -G)\\"}"'
+    transport = SubprocessTransport(["/bin/sh", "-c", who], user="nobody", cwd="/")
+    await transport.connect()
+    entry = pwd.getpwnam("nobody")
+    frames = [frame async for frame in transport.read_messages()]
+    assert frames == [{"type": "who", "ids": f"{entry.pw_uid} {entry.pw_gid}"}]
+    await transport.close()
 
 
 async def test_before_connect_nothing_can_be_read_or_written() -> None:

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import aclosing, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 import anyio
@@ -135,7 +136,7 @@ class SubprocessTransport(Transport):
         try:
             with out_of_sight(self._command, self._private) as (command, keep):
                 return await anyio.open_process(
-                    command, cwd=self._cwd, env=self._env, user=self._user, start_new_session=True, pass_fds=keep
+                    command, cwd=self._cwd, env=self._env, start_new_session=True, pass_fds=keep, **_identity(self._user)
                 )
         except FileNotFoundError as error:
             raise CLINotFoundError("The command-line program does not exist", self._command[0]) from error
@@ -149,11 +150,8 @@ class SubprocessTransport(Transport):
         """Says which folder keeps the user, as whom the program was to run, from it."""
         if not isinstance(error, PermissionError) or self._user is None:
             return None
-        import pwd  # few programs run as another user
-
-        entry = pwd.getpwnam(self._user)
-        groups = os.getgrouplist(self._user, entry.pw_gid)
-        return closed_folder_in_words(self._command[0], self._user, uid=entry.pw_uid, groups=groups)
+        who = _identity(self._user)
+        return closed_folder_in_words(self._command[0], self._user, uid=who["user"], groups=who["extra_groups"])
 
     async def _send(self, line: _Line) -> None:
         """Runs as a task of its own, so that cancelling the writer cannot cut a line in half."""
@@ -199,6 +197,18 @@ class SubprocessTransport(Transport):
         if self._process.returncode is None:
             return "its input is closed"
         return f"{child.exit_text(self._process.returncode)}. {self._diagnostics.text()}".strip()
+
+
+def _identity(name: str | None) -> dict[str, Any]:
+    """The user `name` with their groups, as `open_process` takes it; nothing for our own. Raises KeyError."""
+    if name is None:
+        return {}
+    import pwd  # few programs run as another user
+
+    entry = pwd.getpwnam(name)
+    if entry.pw_uid == os.geteuid():
+        return {}
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": os.getgrouplist(name, entry.pw_gid)}
 
 
 class _Line:
