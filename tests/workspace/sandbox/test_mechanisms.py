@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -83,6 +85,36 @@ def test_a_bubblewrap_that_the_user_of_commands_cannot_reach_is_not_chosen(
     assert found.problem is not None
     assert "user 'somebody' may not enter /" in found.problem
     assert "apt install bubblewrap" in found.remedy
+
+
+AS_ANOTHER = """
+import os, sys
+from contextlib import ExitStack
+from toolwright.workspace.sandbox.policy import SandboxPolicy
+from toolwright.workspace.sandbox.errors import SandboxUnavailable
+from toolwright.workspace.sandbox.landlocked import Landlocked
+from toolwright.workspace.sandbox.launch import Inside, PrivateFolder
+policy = eval(sys.argv[2])
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+try:
+    with ExitStack() as stack:
+        inside = Inside(["/bin/true"], "/", {})
+        Landlocked(interpreter=sys.argv[1]).launch(policy, inside, private=PrivateFolder("/nonexistent"), stack=stack)
+except SandboxUnavailable as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can become another user")
+def test_a_python_that_this_user_cannot_reach_is_named_with_the_closed_folder(tmp_path: Path) -> None:
+    closed = tmp_path.resolve() / "closed"
+    closed.mkdir(mode=0o700)
+    (closed / "python").touch(0o755)
+    env = {"PYTHONPATH": ":".join(sys.path)}
+    argv = [sys.executable, "-c", AS_ANOTHER, str(closed / "python"), repr(POLICY)]
+    done = subprocess.run(argv, capture_output=True, text=True, env=env, check=False)
+    assert f"set up by the Python at {closed}/python, and this user may not enter /" in done.stdout, done.stderr
+    assert "(chmod o+x /" in done.stdout
 
 
 def test_one_mechanism_can_be_wanted_and_no_other_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
