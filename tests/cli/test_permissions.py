@@ -30,7 +30,7 @@ def explained(capfd: pytest.CaptureFixture[str], tool: str, given: dict[str, Any
 
 def test_the_example_of_the_help(capfd: pytest.CaptureFixture[str]) -> None:
     found = explained(capfd, "Bash", {"command": "git log | head"}, "--allow", "Bash(git log:*)")
-    assert set(found) == {"decision", "reason", "rule", "considered", "commands", "cage", "caged"}
+    assert set(found) == {"decision", "reason", "rule", "considered", "commands", "cage", "caged", "granted"}
     assert (found["decision"], found["rule"]) == ("allow", "Bash(git log:*)")
     assert [entry["command"] for entry in found["commands"]] == ["git log", "head"]
 

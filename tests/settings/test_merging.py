@@ -48,7 +48,7 @@ OF_THE_HIGHEST: dict[str, tuple[Any, Any]] = {
 }
 TOGETHER = ("additional_directories", "enabled_servers", "disabled_servers", "memory_excludes")
 ONE_AFTER_THE_OTHER = ("rules", "hooks", "notes")
-IN_THEIR_OWN_WAY = {"env", "mcp_servers", "said", "bypass_disabled"}
+IN_THEIR_OWN_WAY = {"env", "mcp_servers", "said", "bypass_disabled", "boundary_is_strict"}
 
 
 def saying(name: str, value: Any, **more: Any) -> Settings:

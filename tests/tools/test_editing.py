@@ -24,7 +24,7 @@ class InMemory(Workspace):
 
     content = b""
 
-    async def replace_file(self, path: str, change: object) -> Replaced:
+    async def replace_file(self, path: str, change: object, *, granted: object = ()) -> Replaced:
         status = os.stat("/")
         before = Content(path, self.content, status)
         self.reads.note(path, status, self.content)

@@ -152,7 +152,7 @@ def test_an_unreadable_folder_inside_is_told_as_such(workspace: Workspace, home:
     descriptor = os.open(home, os.O_RDONLY)
     try:
         with as_nobody():
-            listing = Look([], lambda path: False)(OpenFolder(descriptor, str(home)))
+            listing = Look([], lambda path: False, str(home))(OpenFolder(descriptor, str(home)))
     finally:
         os.close(descriptor)
     assert [(row.entry.name, row.inside) for row in listing.rows] == [("closed", None), ("open", 0)]

@@ -207,10 +207,10 @@ async def test_files_get_their_content_back_when_the_disk_fails_in_between(
     original = Workspace.replace_file
     written: list[str] = []
 
-    async def fails_at_the_second(self: Workspace, path: str, change: Any) -> Any:
+    async def fails_at_the_second(self: Workspace, path: str, change: Any, **more: Any) -> Any:
         if path == str(two) and written:
             raise OSError("disk full")
-        replaced = await original(self, path, change)
+        replaced = await original(self, path, change, **more)
         written.append(path)
         return replaced
 

@@ -70,7 +70,7 @@ FIELDS = {
         verbatim_prompts=False fork_session=False resume_session_at=None resume_drops_turn=None agents=None
         setting_sources=None skills=None sandbox=None plugins=[] max_thinking_tokens=None thinking=None effort=None
         output_format=None enable_file_checkpointing=False session_store=None session_store_flush='batched'
-        load_timeout_ms=60000 task_budget=None client_app=None
+        load_timeout_ms=60000 task_budget=None client_app=None boundary='default'
     """,
 }
 

@@ -52,6 +52,7 @@ GROUPS = (ASKING, ANSWERING, CONVERSATION, TOOLS, SURROUNDINGS, REST)
 OUTPUTS = ("text", "json", "stream-json")
 INPUTS = ("text", "stream-json")
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto")
+BOUNDARIES = ("default", "strict")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 FLAGS: tuple[Flag, ...] = (
@@ -85,6 +86,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("strict-mcp-config", "switch", TOOLS, "Only the servers of --mcp-config"),
     Flag("agents", "json", TOOLS, "Subagents by name: {description, prompt, tools, …}", "json"),
     Flag("add-dir", "each", SURROUNDINGS, "A further folder the tools may work in (repeatable)", "folder"),
+    Flag("boundary", "text", SURROUNDINGS, "strict: a yes opens no path outside the folders", "kind", choices=BOUNDARIES),
     Flag("settings", "text", SURROUNDINGS, "Settings: a JSON file or JSON text", "json"),
     Flag("setting-sources", "names", SURROUNDINGS, "Which settings files to read: user, project, local", "names"),
     Flag("trust-workspace", "switch", SURROUNDINGS, "Trust this folder's settings for this run (see toolwright trust)"),

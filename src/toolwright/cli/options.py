@@ -30,6 +30,7 @@ _SAME = {
     "permission-prompt-tool": "permission_prompt_tool_name",
     "strict-mcp-config": "strict_mcp_config",
     "add-dir": "add_dirs",
+    "boundary": "boundary",
     "settings": "settings",
     "setting-sources": "setting_sources",
     "betas": "betas",

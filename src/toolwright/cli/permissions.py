@@ -96,6 +96,8 @@ def _lines(found: Answer) -> Iterator[str]:
     decided = found.explanation.decision.rule
     if decided is not None:
         yield f"rule: {visible(str(decided))} ({decided.behavior}, from {decided.where or decided.source})"
+    if told["granted"]:
+        yield f"opens, also outside the working folders: {visible(', '.join(told['granted']))}"
     if told["commands"]:
         yield f"cage: {_cage_words(found.cage, caged=told['caged'])}"
     yield from _rule_lines(found)

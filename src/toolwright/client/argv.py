@@ -208,6 +208,7 @@ ROWS: tuple[Row, ...] = (
     lambda options: equals("--session-id", options.session_id),
     lambda options: valued("--settings", settings(options)),
     lambda options: repeated("--add-dir", options.add_dirs),
+    lambda options: valued("--boundary", None if options.boundary == "default" else options.boundary),
     lambda options: valued("--mcp-config", mcp_config(options)),
     lambda options: switch("--include-partial-messages", options.include_partial_messages),
     lambda options: switch("--include-hook-events", options.include_hook_events),

@@ -8,6 +8,7 @@
     path_rules      path patterns of many rules as one search
     patterns        the two pattern languages
     protected       paths that are never written unseen
+    grants          paths outside that a yes opens
     suggestions     what a person may answer to stop being asked
 
 Shell commands:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from .explaining import Explanation, explain
     from .git_commands import keys_are_plain
     from .grammar import parser_problem, plain_tree
+    from .grants import granted_paths, outside_paths, where_it_leads
     from .lines import CommandLine
     from .policy import Decision, ReasonType, decide, denies_reading, hidden_paths
     from .reading import read_command
@@ -62,13 +64,16 @@ __all__ = [
     "decide",
     "denies_reading",
     "explain",
+    "granted_paths",
     "hidden_paths",
     "hides_something",
     "made_visible",
+    "outside_paths",
     "parse_rule",
     "parser_problem",
     "plain_tree",
     "read_command",
+    "where_it_leads",
 ]
 
 _HOMES = {
@@ -82,6 +87,9 @@ _HOMES = {
     "keys_are_plain": "git_commands",
     "parser_problem": "grammar",
     "plain_tree": "grammar",
+    "granted_paths": "grants",
+    "outside_paths": "grants",
+    "where_it_leads": "grants",
     "CommandLine": "lines",
     "Decision": "policy",
     "ReasonType": "policy",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -74,6 +74,10 @@ class Call(Struct, frozen=True):
     input: dict[str, Any] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    opens: Mapping[str, str] = field(default_factory=dict)
+    """The files and folders that a file tool would open: as written → where that leads, links resolved."""
+    searches: bool = False
+    """The call is about what lies below its folder: to list, search or find."""
     command: str | None = None
     """The shell command, for tools that run one."""
     hosts: tuple[str, ...] = ()
@@ -114,6 +118,8 @@ class Place(Struct, frozen=True):
     """A command can run here in a cage: the kernel lets it write nothing, dial nothing and read only what it may see."""
     readable: tuple[str, ...] = ()
     """Files and folders outside the working folders that may be read without a question: the system's and toolchains'."""
+    strict: bool = False
+    """What lies outside the working folders stays closed, whoever says yes."""
 
     def root_of(self, path: str) -> str | None:
         """The folder of the session that holds the normal `path`, or None when it lies outside all of them."""

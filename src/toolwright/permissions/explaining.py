@@ -51,6 +51,7 @@ class Explanation(Struct, frozen=True):
             "commands": list(self.commands),
             "cage": "kernel" if self.cage else "none",
             "caged": self.decision.caged,
+            "granted": [made_visible(path) for path in self.decision.granted],
         }
 
 

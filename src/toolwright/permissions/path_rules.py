@@ -35,11 +35,11 @@ class PathRules:
     def __bool__(self) -> bool:
         return bool(self._groups)
 
-    def covering(self, path: str, place: Place) -> Rule | None:
-        """The rule that covers the normal, absolute `path`."""
+    def covering(self, path: str, place: Place, *, whole: bool = False) -> Rule | None:
+        """The rule that covers the normal, absolute `path`; `whole`: what lies below it is what the call is about."""
         for group in self._groups:
             for folder in self._folders(group, place):
-                relative = _below(path, folder, as_folder=self._widely)
+                relative = _below(path, folder, as_folder=self._widely or whole)
                 if relative is not None and group.any_of.match(relative):
                     return next(rule for expression, rule in group.each if expression.match(relative))
         return None

@@ -23,6 +23,7 @@ from .characters import hides_something
 from .command_rules import forbidding
 from .critical import critical_removal, unread_removal
 from .grammar import NotParsed, Tree, plain_tree
+from .grants import granted_paths, where_it_leads
 from .lines import CommandLine, visible
 from .patterns import glob_matches
 from .protected import is_protected
@@ -51,6 +52,8 @@ class Decision(Struct, frozen=True):
     """The path that stood in the way, if one did."""
     caged: bool = False
     """Allowed because the command only looks: it must run in the cage."""
+    granted: tuple[str, ...] = ()
+    """Allowed by a rule or the mode: these real paths are opened, of which at least one lies outside the working folders."""
 
 
 def decide(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) -> Decision:
@@ -69,6 +72,8 @@ def decide(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) ->
     if decision.behavior == "ask" and mode == "dontAsk":
         reason = f"{decision.reason} (Mode dontAsk denies what would be asked.)"
         return Decision("deny", reason, decision.rule, "mode", decision.blocked_path)
+    if decision.behavior == "allow" and call.opens and decision.reason_type in ("rule", "mode"):
+        return replace(decision, granted=granted_paths(call, place))
     return decision
 
 
@@ -340,7 +345,8 @@ def _looking(call: Call, place: Place) -> Decision:
     path = next((path for path in call.reads if not _may_read(path, place)), None) or next(iter(call.writes), None)
     if path is None:
         return Decision("allow", "Reading inside the working folders needs no permission.", reason_type="workingDir")
-    return Decision("ask", f"{path} is outside the working folders.", None, "workingDir", path)
+    reason = where_it_leads(call, place) or f"{path} is outside the working folders."
+    return Decision("ask", reason, None, "workingDir", path)
 
 
 def _may_read(path: str, place: Place) -> bool:
@@ -358,7 +364,10 @@ def _covers(rule: Rule, call: Call) -> bool:
 
 
 def _path_rule_covering(call: Call, index: RuleIndex, place: Place) -> Rule | None:
-    """The path rule that covers every path of a file tool's call: `Edit` for writes, either for reads."""
+    """The path rule that covers every path of a file tool's call: `Edit` for writes, either for reads.
+
+    What is read unasked anyway, such as a link inside that leads out, needs no rule of its own.
+    """
     if call.command is not None or call.is_mcp or not (call.reads or call.writes) or not (index.reads or index.edits):
         return None
     found: Rule | None = None
@@ -366,7 +375,12 @@ def _path_rule_covering(call: Call, index: RuleIndex, place: Place) -> Rule | No
         normal = normal_path(path)
         if normal is None or any(character < " " for character in normal):
             return None
-        found = index.edits.covering(normal, place) or (None if path in call.writes else index.reads.covering(normal, place))
-        if found is None:
+        rule = index.edits.covering(normal, place, whole=call.searches)
+        if path not in call.writes:
+            rule = rule or index.reads.covering(normal, place, whole=call.searches)
+            if rule is None and place.may_read(normal):
+                continue
+        if rule is None:
             return None
+        found = rule
     return found

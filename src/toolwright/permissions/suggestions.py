@@ -114,7 +114,10 @@ def _to_accept_edits(outside: list[str], mode: PermissionMode) -> list[Permissio
 def _for_reads(call: Call, place: Place) -> list[PermissionUpdate]:
     paths = (normal_path(path) for path in call.reads)
     outside = sorted({path for path in paths if path and not place.may_read(path)})
-    folders = {dirname(path) for path in outside if _can_be_a_pattern(dirname(path))} - {"/"}
+    folders = {path if call.searches else dirname(path) for path in outside} - {"/"}
+    if place.strict:
+        return [PermissionUpdate(type="addDirectories", directories=sorted(folders), destination="session")] if folders else []
+    folders = {folder for folder in folders if _can_be_a_pattern(folder)}
     return [_rules((_rule("Read", f"/{folder}/**") for folder in sorted(folders)), "session")] if folders else []
 
 

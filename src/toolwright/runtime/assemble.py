@@ -347,6 +347,7 @@ def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
             state_dir=state_dir,
             limits=command_limits(options, ground),
             readable=ground.readable_places,
+            strict=ground.strict,
         )
         if options.user is not None:
             workspace.commands.environment()  # looks the user up

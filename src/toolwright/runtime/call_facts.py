@@ -30,6 +30,8 @@ def call_facts(tool: Tool, judged: dict[str, Any], effects: Effects, *, preappro
         input=judged,
         reads=effects.reads,
         writes=effects.writes,
+        opens=effects.opens,
+        searches=effects.searches,
         command=effects.command,
         cwd=effects.cwd,
         hosts=effects.hosts,

@@ -21,6 +21,7 @@ from toolwright.types import (
     OptionsError,
     PermissionMode,
 )
+from toolwright.types.options import BoundaryKind
 
 HOOK_EVENTS = tuple(dict.fromkeys((*get_args(HookEvent), *EVENTS)))
 
@@ -132,6 +133,7 @@ TYPES: dict[str, tuple[Check, str]] = {
         "a list of 'user', 'project' and 'local' (None: all)",
     ),
     "add_dirs": (lambda v: isinstance(v, list | tuple) and all(is_path(item) for item in v), "a list of paths"),
+    "boundary": (one_of(*get_args(BoundaryKind)), f"one of {', '.join(get_args(BoundaryKind))}"),
     "env": (is_text_map, "a dict of texts"),
     "extra_args": (lambda v: isinstance(v, Mapping), "a dict of flags"),
     "stderr": (callable, "a function that takes a line"),

@@ -20,7 +20,7 @@ from toolwright.runtime.ground import Ground, ground_of, settings_rules
 from toolwright.runtime.machine_files import MACHINE_FILES
 from toolwright.runtime.permission_choice import own_folders, programs_within
 from toolwright.sessions import config_dir
-from toolwright.tools.base import Effects, InvalidInput, Tool
+from toolwright.tools.base import Effects, InvalidInput, Tool, reading, writing
 from toolwright.tools.registry import builtin_tools, canonical_name, tools_with_a_person
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import Workspace
@@ -57,8 +57,14 @@ def answer(question: Question) -> Answer:
     rules, problems = _given_rules(question.rules) if ground is None else settings_rules(ground.settings.rules)
     home = os.environ.get("HOME")
     readable = readable_places(os.environ, home)
+    strict = ground is not None and ground.strict
     workspace = Workspace(
-        cwd, add_dirs=_further_folders(ground), env={}, state_dir=str(config_dir(os.environ)), readable=lambda: readable
+        cwd,
+        add_dirs=_further_folders(ground),
+        env={},
+        state_dir=str(config_dir(os.environ)),
+        readable=lambda: readable,
+        strict=strict,
     )
     own = own_folders(ground.where.config if ground else (str(config_dir(os.environ)),))
     programs = programs_within((workspace.home, *workspace.roots), os.environ.get("PATH", ""))
@@ -72,6 +78,7 @@ def answer(question: Question) -> Answer:
         programs,
         cage=cage is not None,
         readable=readable,
+        strict=strict,
     )
     mode = question.mode or _settings_mode(ground)
     call, refusal = _facts(canonical_name(question.tool), question.input, workspace)
@@ -129,11 +136,11 @@ def _facts(name: str, raw: dict[str, Any], workspace: Workspace) -> tuple[Call, 
 def _guessed(tool: Tool, raw: dict[str, Any], workspace: Workspace) -> Effects:
     """The effects of an input that is not complete, so that a rule can be tried with the least of typing."""
     named = (raw.get(field) for field in ("file_path", "notebook_path", "path"))
-    paths = tuple(spelled for path in named if isinstance(path, str) for spelled in workspace.touched_paths(path))
+    paths = [path for path in named if isinstance(path, str)]
     command = raw.get("command")
     if isinstance(command, str):
         return Effects(command=command, cwd=workspace.home)
-    return Effects(reads=paths) if tool.read_only else Effects(writes=paths)
+    return reading(workspace, *paths) if tool.read_only else writing(workspace, *paths)
 
 
 def _hosts(name: str, raw: dict[str, Any]) -> tuple[str, ...]:

@@ -58,6 +58,8 @@ class Verdict(Struct, frozen=True):
     """Why it had to be decided at all, in the policy's words."""
     caged: bool = False
     """It may run because it only looks, so its command runs in the cage."""
+    granted: tuple[str, ...] = ()
+    """Somebody said yes: it may open these real paths, of which at least one lies outside the working folders."""
 
 
 class Bounds(Protocol):
@@ -128,8 +130,13 @@ class Gate:
         if hook.decision == "allow" and decision.caged and self.mode != "plan" and decision.reason_type != "safetyCheck":
             return replace(decision, caged=False)
         if hook.decision == "allow" and decision.behavior == "ask" and not must_reach_a_person(call, decision):
-            return replace(decision, behavior="allow", reason=hook.reason or "A hook allowed it.", reason_type="hook")
+            allowed = replace(decision, behavior="allow", reason=hook.reason or "A hook allowed it.", reason_type="hook")
+            return replace(allowed, granted=self.granted(call))
         return decision
+
+    def granted(self, call: Call, *, asked: Call | None = None) -> tuple[str, ...]:
+        """The real paths that a yes to `call` opens; `asked` is the call as it was put to the person, if they changed it."""
+        return permissions.granted_paths(call, self.bounds.place(), shown=asked.opens if asked else None)
 
     def forbids(self, call: Call) -> str | None:
         """Why no answer can let this call through, if none can: what a person changes is held against the deny rules too."""
@@ -151,10 +158,19 @@ class Gate:
             await self._tell_of_parser()
         decision = self.judge(call, hook)
         if decision.behavior == "allow":
-            return Verdict(True, call.input, source=decision.reason_type, caged=decision.caged)
+            return Verdict(True, call.input, source=decision.reason_type, caged=decision.caged, granted=decision.granted)
         if decision.behavior == "deny":
             return Verdict(False, call.input, decision.reason, reason_type=decision.reason_type, reason=decision.reason)
-        return await self._answered(Question(tool, call, decision, tool_use_id, self._offers(call, decision)))
+        question = Question(tool, call, self._telling_where(call, decision), tool_use_id, self._offers(call, decision))
+        return await self._answered(question)
+
+    def _telling_where(self, call: Call, decision: Decision) -> Decision:
+        """`decision` with where the call really leads, if that is outside the working folders."""
+        leads = permissions.where_it_leads(call, self.bounds.place()) if call.opens else ""
+        if not leads or leads in decision.reason:
+            return decision
+        outside = permissions.outside_paths(call, self.bounds.place())
+        return replace(decision, reason=f"{decision.reason} {leads}", blocked_path=decision.blocked_path or outside[0])
 
     async def _tell_of_parser(self) -> None:
         """Say once why nothing but plain words can be read, if it is not the line's own fault."""
@@ -197,7 +213,7 @@ class Gate:
     async def _answered(self, question: Question) -> Verdict:
         call, decision = question.call, question.decision
         if self.mode == "auto" and not must_reach_a_person(call, decision) and await self._judge(question) is not None:
-            return Verdict(True, call.input, source="classifier", reason_type="classifier")
+            return Verdict(True, call.input, source="classifier", reason_type="classifier", granted=self.granted(call))
         answer = await self._asking.ask(question)
         if answer is not None:
             return self._verdict(call, answer)
@@ -215,7 +231,7 @@ class Gate:
             text = f"The permission answer could not be taken over, so the call was not run: {error}"
             return Verdict(False, call.input, text, source="callback")
         updated = call.input if answer.updated_input is None else answer.updated_input
-        return Verdict(True, updated, source="callback")
+        return Verdict(True, updated, source="callback", granted=self.granted(call))
 
     # changing
 

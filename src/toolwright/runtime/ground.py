@@ -54,6 +54,8 @@ class Ground(Struct, frozen=True):
     is_trusted: Callable[[], bool]
     sources: tuple[str, ...] | None
     """The settings files that were asked for; None is all."""
+    strict: bool
+    """Whether a yes opens nothing outside the working folders: options or settings say `boundary: strict`."""
 
     def readable_places(self) -> tuple[str, ...]:
         """The files and folders outside the working folders that may be read unasked."""
@@ -83,7 +85,8 @@ def ground_of(options: ClaudeAgentOptions) -> Ground:
     )
     settings_rules(loaded.settings.rules)  # refuses rules that cannot work before anything is started
     env = ChainMap(options.env, dict(loaded.settings.env), os.environ)
-    return Ground(cwd, loaded.settings, env, where, loaded.is_trusted, sources)
+    strict = options.boundary == "strict" or loaded.settings.boundary_is_strict
+    return Ground(cwd, loaded.settings, env, where, loaded.is_trusted, sources, strict)
 
 
 def _current_folder() -> str:

@@ -108,6 +108,7 @@ def place_of(ground: Ground, workspace: Workspace) -> Place:
         programs_within((workspace.home, *workspace.roots), ground.env.get("PATH", "")),
         cage=cage_mechanism() is not None,
         readable=ground.readable_places(),
+        strict=ground.strict,
     )
 
 

@@ -73,6 +73,8 @@ class Prepared(Struct, frozen=True):
     contexts: tuple[str, ...] = ()
     caged: bool = False
     """Nobody was asked: its command runs in the cage."""
+    granted: tuple[str, ...] = ()
+    """Somebody said yes: the real paths it may open, also outside the working folders."""
 
 
 Deliver = Callable[[ToolCall, Outcome], Awaitable[None]]
@@ -178,12 +180,14 @@ class ToolRunner(Struct):
             return denied(verdict, (*contexts, *more), halt=stop_reason(hook))
         if verdict.input is not final_input:
             parsed = tool.parse_answered(verdict.input) if isinstance(tool, BuiltinTool) else tool.parse(verdict.input)
-            forbidden = self.gate.forbids(self._facts(tool, verdict.input, parsed))
+            answered = self._facts(tool, verdict.input, parsed)
+            forbidden = self.gate.forbids(answered)
             if forbidden is not None:
                 return denied(replace(verdict, allowed=False, message=forbidden), contexts)
+            verdict = replace(verdict, granted=self.gate.granted(answered, asked=facts))
         if (halt := stop_reason(hook)) is not None:
             return Outcome(ToolOutput(halt, f"Error: {halt}", is_error=True), halt=halt)
-        return Prepared(tool, parsed, verdict.input, call.input, contexts, verdict.caged)
+        return Prepared(tool, parsed, verdict.input, call.input, contexts, verdict.caged, verdict.granted)
 
     async def _after_denial(self, tool: Tool, call: ToolCall, verdict: Verdict) -> tuple[str, ...]:
         """Tell hooks of a denial that was neither theirs nor a person's."""
@@ -209,7 +213,8 @@ class ToolRunner(Struct):
         context = ToolContext(self.workspace, tool_use_id=tool_use_id, session_id=self.session_id, hidden=hidden)
         context.earlier_result = self.earlier_result
         context.longest_served = self.longest_served
-        context.standing, context.given, context.caged = self.standing, prepared.given, prepared.caged
+        context.standing, context.given = self.standing, prepared.given
+        context.caged, context.granted = prepared.caged, prepared.granted
         return context
 
     # finish

@@ -25,7 +25,7 @@ STRICTER: dict[str, frozenset[str]] = {
 }
 """Mode → modes in which no call is allowed that it does not allow. Of two that cannot be compared none is stricter."""
 
-HARMLESS = frozenset({"permissions", "sandbox", "outputStyle", "$schema"})
+HARMLESS = frozenset({"permissions", "boundary", "sandbox", "outputStyle", "$schema"})
 """Top-level keys of an untrusted folder that are looked at, or of which nothing comes."""
 
 
@@ -45,6 +45,7 @@ def _merge_two(high: Settings, low: Settings) -> Settings:
         default_mode_source=by_mode.default_mode_source,
         additional_directories=_together(high.additional_directories, low.additional_directories),
         bypass_disabled=high.bypass_disabled or low.bypass_disabled,
+        boundary_is_strict=high.boundary_is_strict or low.boundary_is_strict,
         env={**low.env, **high.env},
         hooks=(*high.hooks, *low.hooks),
         all_hooks_disabled=_first(high.all_hooks_disabled, low.all_hooks_disabled),
@@ -97,6 +98,7 @@ def tighten(trusted: Settings, wish: Settings, origin: Origin) -> Settings:
         default_mode=mode,
         default_mode_source=source,
         bypass_disabled=trusted.bypass_disabled or wish.bypass_disabled,
+        boundary_is_strict=trusted.boundary_is_strict or wish.boundary_is_strict,
         sandbox=sandbox,
         disabled_servers=_together(trusted.disabled_servers, wish.disabled_servers),
         said=trusted.said | (wish.said & HARMLESS),

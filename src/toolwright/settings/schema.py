@@ -16,7 +16,7 @@ from toolwright.settings.sandbox import SandboxConfig, read_sandbox
 from toolwright.settings.values import Origin, ServerConfig, Settings, SourcedRule
 from toolwright.types import OptionsError, PermissionBehavior, PermissionMode
 
-GUARDS = ("permissions", "sandbox", "hooks", "disableAllHooks", "availableModels")
+GUARDS = ("permissions", "boundary", "sandbox", "hooks", "disableAllHooks", "availableModels")
 PERMISSION_GUARDS = ("ask", "deny", "defaultMode", "disableBypassPermissionsMode")
 
 KNOWN_WITHOUT_EFFECT = frozenset(
@@ -61,6 +61,7 @@ def _parsed(text: str, origin: Origin) -> Settings:
     reader = Reader.of(document_of(text, origin.path), origin.path, guards=GUARDS)
     permissions = reader.inner("permissions", guards=PERMISSION_GUARDS)
     settings = Settings(
+        boundary_is_strict=reader.choice("boundary", ("default", "strict")) == "strict",
         env=_env(reader),
         hooks=_hooks(reader, origin),
         all_hooks_disabled=reader.boolean("disableAllHooks"),

@@ -90,6 +90,8 @@ class Settings(Struct, frozen=True):
     default_mode_source: Origin | None = None
     additional_directories: tuple[str, ...] = ()
     bypass_disabled: bool = False
+    boundary_is_strict: bool = False
+    """Whether some file says so (`boundary`); no other takes it back."""
     env: Mapping[str, str] = field(default_factory=dict)
     hooks: tuple[HookConfig, ...] = ()
     all_hooks_disabled: bool | None = None

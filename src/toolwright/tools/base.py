@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
@@ -36,6 +37,10 @@ class Effects(Struct, frozen=True):
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    opens: Mapping[str, str] = field(default_factory=dict)
+    """The files and folders that are opened: as written → where that leads, links resolved."""
+    searches: bool = False
+    """Whether the call is about all that lies below its folder."""
     command: str | None = None
     hosts: tuple[str, ...] = ()
     cwd: str | None = None
@@ -48,6 +53,19 @@ class Effects(Struct, frozen=True):
     """Whether a person has to see this call, whatever the rules say."""
     no_longer_approved: str = ""
     """Why what was allowed before is not allowed by that any more, if so."""
+
+
+def reading(workspace: Workspace, *paths: str, searches: bool = False) -> Effects:
+    """The effects of a call that only reads these files or folders."""
+    touched = [workspace.touched_paths(path) for path in paths]
+    opens = {spelled[-1]: spelled[0] for spelled in touched}
+    return Effects(reads=tuple(dict.fromkeys(chain(*touched))), opens=opens, searches=searches)
+
+
+def writing(workspace: Workspace, *paths: str) -> Effects:
+    """The effects of a call that changes these files."""
+    read = reading(workspace, *paths)
+    return Effects(writes=read.reads, opens=read.opens)
 
 
 class ToolOutput(Struct, frozen=True):
@@ -96,6 +114,8 @@ class ToolContext(Struct):
     """The input as the model gave it, before hooks and people changed it."""
     caged: bool = False
     """Whether nobody was asked about this call: a command then runs in the cage."""
+    granted: tuple[str, ...] = ()
+    """The real paths that somebody allowed this call to open, if one of them lies outside the working folders."""
 
 
 class Tool(Protocol):

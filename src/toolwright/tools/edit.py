@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolOutput
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolOutput, writing
 from toolwright.tools.write import with_notices, write_notices
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ class Edit(BuiltinTool):
     timeout = None  # a write that has begun is not given up
 
     def effects(self, parsed: EditInput, workspace: Workspace) -> Effects:
-        return Effects(writes=workspace.touched_paths(parsed.file_path))
+        return writing(workspace, parsed.file_path)
 
     async def perform(self, parsed: EditInput, context: ToolContext) -> ToolOutput:
         from toolwright.tools.editing import edit_file  # not before something is edited
 
-        return _result(parsed, await edit_file(parsed.file_path, [parsed], context.workspace))
+        return _result(parsed, await edit_file(parsed.file_path, [parsed], context.workspace, granted=context.granted))
 
 
 def _result(parsed: EditInput, edited: Edited) -> ToolOutput:

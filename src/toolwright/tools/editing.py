@@ -85,12 +85,14 @@ class Edited(Struct, frozen=True):
         return sum(made.count for made in self.made)
 
 
-async def edit_file(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> Edited:
+async def edit_file(
+    path: str, replacements: Sequence[Replacement], workspace: Workspace, *, granted: Sequence[str] = ()
+) -> Edited:
     """Make the replacements in order and write the file once. Raises `ToolFailure`; then nothing was changed."""
     _require_difference(replacements)
     change = _Change(replacements, workspace)
     try:
-        replaced = await workspace.replace_file(path, change)
+        replaced = await workspace.replace_file(path, change, granted=granted)
     except FileNotFoundError:
         raise ToolFailure(await missing_file(path, workspace)) from None
     except NotRegularFile as error:
@@ -98,7 +100,9 @@ async def edit_file(path: str, replacements: Sequence[Replacement], workspace: W
     return Edited(replaced, tuple(change.made), tuple(change.notices), change.shown)
 
 
-async def edit_files(files: Mapping[str, Sequence[Replacement]], workspace: Workspace) -> list[Edited]:
+async def edit_files(
+    files: Mapping[str, Sequence[Replacement]], workspace: Workspace, *, granted: Sequence[str] = ()
+) -> list[Edited]:
     """Edit several files, all or none.
 
     Every file is tried before the first is written, so what can fail fails then. If the disk fails in between, the files that
@@ -106,16 +110,16 @@ async def edit_files(files: Mapping[str, Sequence[Replacement]], workspace: Work
     """
     for path, replacements in files.items():
         try:
-            await _try_out(path, replacements, workspace)
+            await _try_out(path, replacements, workspace, granted)
         except ToolFailure as failure:
             raise ToolFailure(f"{path}: {failure} No file was changed.") from None
     done: list[Edited] = []
     try:
         for path, replacements in files.items():
-            done.append(await edit_file(path, replacements, workspace))
+            done.append(await edit_file(path, replacements, workspace, granted=granted))
     except BaseException as error:  # also when the call is cancelled: half of the files must not stay changed
         with anyio.CancelScope(shield=True):
-            notes = [note for edited in reversed(done) if (note := await _taken_back(edited.replaced, workspace))]
+            notes = [note for edited in reversed(done) if (note := await _taken_back(edited.replaced, workspace, granted))]
         if not isinstance(error, Exception):
             raise
         raise ToolFailure(" ".join([f"{path}: {error}. The other files have their old content again.", *notes])) from error
@@ -126,7 +130,7 @@ class _TriedOut(Exception):
     """The new content could be made; it was not to be written."""
 
 
-async def _try_out(path: str, replacements: Sequence[Replacement], workspace: Workspace) -> None:
+async def _try_out(path: str, replacements: Sequence[Replacement], workspace: Workspace, granted: Sequence[str]) -> None:
     _require_difference(replacements)
     change = _Change(replacements, workspace)
 
@@ -135,7 +139,7 @@ async def _try_out(path: str, replacements: Sequence[Replacement], workspace: Wo
         raise _TriedOut
 
     try:
-        await workspace.replace_file(path, only_try)
+        await workspace.replace_file(path, only_try, granted=granted)
     except _TriedOut:
         return
     except FileNotFoundError:
@@ -144,7 +148,7 @@ async def _try_out(path: str, replacements: Sequence[Replacement], workspace: Wo
         raise ToolFailure(f"{error} Only regular files can be edited.") from None
 
 
-async def _taken_back(replaced: Replaced, workspace: Workspace) -> str | None:
+async def _taken_back(replaced: Replaced, workspace: Workspace, granted: Sequence[str]) -> str | None:
     """Put the old content back, unless somebody has written there since; what could not be done, in words."""
     path, old = replaced.after.path, b"" if replaced.before is None else replaced.before.data
 
@@ -154,7 +158,7 @@ async def _taken_back(replaced: Replaced, workspace: Workspace) -> str | None:
         return old
 
     try:
-        await workspace.replace_file(path, give_back)
+        await workspace.replace_file(path, give_back, granted=granted)
     except (ToolFailure, WorkspaceError, OSError) as error:
         return f"But {path} could not be taken back: {error}."
     return f"{path}, which was new, is empty." if replaced.before is None else None

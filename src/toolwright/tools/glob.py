@@ -14,7 +14,7 @@ import msgspec
 from anyio.to_thread import run_sync
 from msgspec import Meta
 
-from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
 from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, HiddenName, as_glob, below, hidden_name, notices
 from toolwright.workspace import NotRegularFile
 
@@ -44,15 +44,15 @@ class Glob(BuiltinTool):
 
     def effects(self, parsed: GlobInput, workspace: Workspace) -> Effects:
         folder, _ = _split(parsed)
-        return Effects(reads=workspace.touched_paths(folder))
+        return reading(workspace, folder, searches=True)
 
     async def perform(self, parsed: GlobInput, context: ToolContext) -> ToolOutput:
         started = time.monotonic()
         folder, pattern = _split(parsed)
         if ".." in pattern.split("/") or "\0" in pattern:
             raise ToolFailure("A pattern cannot hold .. after a wildcard, or a NUL character. Give the folder as path.")
-        hidden = hidden_name(context, folder)
-        with _folder(context.workspace, folder) as place:
+        with _folder(context, folder) as place:
+            hidden = hidden_name(context, folder, place)
             newest = Newest(place.folder, MOST_FILES, hidden=hidden)
             end = await context.workspace.search(place, _arguments(pattern), on_output=newest.feed, timeout=SEARCH_TIMEOUT)
             notes = notices(end, hidden)
@@ -62,15 +62,15 @@ class Glob(BuiltinTool):
 
 
 @contextmanager
-def _folder(workspace: Workspace, path: str) -> Iterator[SearchPlace]:
+def _folder(context: ToolContext, path: str) -> Iterator[SearchPlace]:
     try:
-        with workspace.search_place(path) as place:
+        with context.workspace.search_place(path, granted=context.granted) as place:
             if place.file is not None:
                 raise ToolFailure(f"{place.path} is a file: Glob looks in folders. Give its folder as path.")
             yield place
     except FileNotFoundError:
         raise ToolFailure(
-            f"Directory does not exist: {path}. Note: your current working directory is {workspace.cwd}."
+            f"Directory does not exist: {path}. Note: your current working directory is {context.workspace.cwd}."
         ) from None
     except NotRegularFile as error:
         raise ToolFailure(str(error)) from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import anyio
 from msgspec import Meta, Struct
 
-from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
 from toolwright.tools.missing import missing_file
 from toolwright.tools.results import Naming, ResultPage, Results, TooMuch, Wanted
 from toolwright.tools.search_output import CountParser, LineParser, NameParser, Parser
@@ -60,13 +60,13 @@ class Grep(BuiltinTool):
     field_aliases = MappingProxyType({"include": "glob"})
 
     def effects(self, parsed: GrepInput, workspace: Workspace) -> Effects:
-        return Effects(reads=workspace.touched_paths(parsed.path))
+        return reading(workspace, parsed.path, searches=True)
 
     async def perform(self, parsed: GrepInput, context: ToolContext) -> ToolOutput:
         if "\0" in parsed.pattern + parsed.glob + parsed.exclude + parsed.type:
             raise ToolFailure("pattern, glob, exclude and type cannot hold a NUL character.")
         try:
-            with context.workspace.search_place(parsed.path) as place:
+            with context.workspace.search_place(parsed.path, granted=context.granted) as place:
                 return await _search(parsed, place, context)
         except FileNotFoundError:
             raise ToolFailure(await missing_file(parsed.path, context.workspace)) from None
@@ -74,7 +74,7 @@ class Grep(BuiltinTool):
 
 async def _search(parsed: GrepInput, place: SearchPlace, context: ToolContext) -> ToolOutput:
     deadline = anyio.current_time() + SEARCH_TIMEOUT
-    hidden = hidden_name(context, parsed.path) if place.file is None else None
+    hidden = hidden_name(context, parsed.path, place) if place.file is None else None
     naming = _naming(place, context.workspace, hidden)
     run = _Run(parsed, place, context.workspace, naming, deadline)
     try:

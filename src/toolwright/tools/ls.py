@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
-from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
 from toolwright.workspace import Entry, OpenFolder
 
 if TYPE_CHECKING:
@@ -38,12 +38,13 @@ class LS(BuiltinTool):
     read_only = True
 
     def effects(self, parsed: LSInput, workspace: Workspace) -> Effects:
-        return Effects(reads=workspace.touched_paths(parsed.path))
+        return reading(workspace, parsed.path, searches=True)
 
     async def perform(self, parsed: LSInput, context: ToolContext) -> ToolOutput:
-        look = Look(parsed.ignore, context.hidden)
+        written = context.workspace.touched_paths(parsed.path)[-1]
+        look = Look(parsed.ignore, context.hidden, written)
         try:
-            return _result(await context.workspace.with_folder(parsed.path, look))
+            return _result(await context.workspace.with_folder(parsed.path, look, granted=context.granted))
         except FileNotFoundError:
             where = f"Note: your current working directory is {context.workspace.cwd}."
             raise ToolFailure(f"Directory does not exist: {parsed.path}. {where}") from None
@@ -70,9 +71,11 @@ class Listing(Struct, frozen=True):
 class Look:
     """Looks into a folder. Keeps only what is shown, so memory does not grow with the folder."""
 
-    def __init__(self, ignore: Sequence[str], hidden: Callable[[str], bool]) -> None:
+    def __init__(self, ignore: Sequence[str], hidden: Callable[[str], bool], written: str) -> None:
+        """`written` is the folder's path as the call has it: what a rule hides by that name is hidden as well."""
         self._ignored = _any_of(ignore)
-        self._hidden = hidden
+        self._hidden_path = hidden
+        self._written = written
         self._left_out = 0
         self._total = 0
 
@@ -85,13 +88,17 @@ class Look:
     def _shown(self, folder: OpenFolder) -> Iterator[tuple[bool, str]]:
         """The names to show as sorting wants them: folders first."""
         for name, is_folder in folder.names():
-            if self._hidden(os.path.join(folder.path, name)):
+            if self._hidden(folder.path, name):
                 continue
             if self._ignored(name):
                 self._left_out += 1
                 continue
             self._total += 1
             yield not is_folder, name
+
+    def _hidden(self, folder: str, *names: str) -> bool:
+        spellings = (folder,) if folder == self._written else (folder, self._written)
+        return any(self._hidden_path(os.path.join(spelled, *names)) for spelled in spellings)
 
     def _row(self, folder: OpenFolder, name: str) -> Row | None:
         try:
@@ -103,8 +110,7 @@ class Look:
     def _count(self, folder: OpenFolder, name: str) -> int | None:
         try:
             with folder.inside(name) as inside:
-                names = (os.path.join(inside.path, each) for each, _ in inside.names())
-                visible = (path for path in names if not self._hidden(path))
+                visible = (each for each, _ in inside.names() if not self._hidden(folder.path, name, each))
                 return sum(1 for _, _ in zip(range(MOST_COUNTED + 1), visible, strict=False))
         except OSError:
             return None

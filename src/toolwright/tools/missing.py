@@ -18,7 +18,9 @@ async def missing_file(path: str, workspace: Workspace) -> str:
     text = f"File does not exist: {path}. Note: your current working directory is {workspace.cwd}."
     try:
         names = await workspace.list_names(folder)
-    except (OSError, WorkspaceError):
+    except WorkspaceError:
+        return text  # whoever allowed a file outside did not allow its folder
+    except OSError:
         return f"{text} Its folder {folder} does not exist either."
     near = difflib.get_close_matches(name, names[:5000], n=3, cutoff=0.6) or [n for n in names if n.lower() == name.lower()]
     return f"{text} Did you mean {' or '.join(os.path.join(folder, n) for n in near)}?" if near else text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, writing
 from toolwright.tools.write import with_notices, write_notices
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ class MultiEdit(BuiltinTool):
     timeout = None  # a write that has begun is not given up
 
     def effects(self, parsed: MultiEditInput, workspace: Workspace) -> Effects:
-        touched = [path for named in parsed.by_file() for path in workspace.touched_paths(named or ".")]
-        return Effects(writes=tuple(dict.fromkeys(touched)))
+        return writing(workspace, *(named or "." for named in parsed.by_file()))
 
     async def perform(self, parsed: MultiEditInput, context: ToolContext) -> ToolOutput:
         from toolwright.tools.editing import edit_file, edit_files  # not before something is edited
@@ -60,8 +59,8 @@ class MultiEdit(BuiltinTool):
             raise ToolFailure("file_path is missing: give one for the call, or one with every edit. Nothing was changed.")
         if len(files) == 1:
             [(path, edits)] = files.items()
-            return _result(edits, await edit_file(path, edits, context.workspace))
-        edited = await edit_files(files, context.workspace)
+            return _result(edits, await edit_file(path, edits, context.workspace, granted=context.granted))
+        edited = await edit_files(files, context.workspace, granted=context.granted)
         return _together([_result(edits, one) for edits, one in zip(files.values(), edited, strict=True)])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from toolwright.tools.base import BuiltinTool, Effects, InvalidInput, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.base import BuiltinTool, Effects, InvalidInput, ToolContext, ToolFailure, ToolOutput, writing
 from toolwright.tools.missing import missing_file
 from toolwright.tools.notebook_read import PATH_ALIASES
 from toolwright.workspace import FileTooLarge, NotRegularFile
@@ -41,7 +41,7 @@ class NotebookEdit(BuiltinTool):
         return parsed
 
     def effects(self, parsed: NotebookEditInput, workspace: Workspace) -> Effects:
-        return Effects(writes=workspace.touched_paths(parsed.notebook_path))
+        return writing(workspace, parsed.notebook_path)
 
     async def perform(self, parsed: NotebookEditInput, context: ToolContext) -> ToolOutput:
         from toolwright.tools.notebook_editing import CellEdit, result  # not before there is a notebook
@@ -50,7 +50,7 @@ class NotebookEdit(BuiltinTool):
         workspace = context.workspace
         edit = CellEdit(parsed, workspace)
         try:
-            written = await workspace.replace_file(parsed.notebook_path, edit)
+            written = await workspace.replace_file(parsed.notebook_path, edit, granted=context.granted)
         except FileNotFoundError:
             raise ToolFailure(await missing_file(parsed.notebook_path, workspace)) from None
         except NotRegularFile as error:

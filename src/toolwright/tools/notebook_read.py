@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
 from toolwright.tools.missing import missing_file
 from toolwright.workspace import FileTooLarge, NotRegularFile, OpenFile
 
@@ -34,7 +34,7 @@ class NotebookRead(BuiltinTool):
     field_aliases = PATH_ALIASES
 
     def effects(self, parsed: NotebookReadInput, workspace: Workspace) -> Effects:
-        return Effects(reads=workspace.touched_paths(parsed.notebook_path))
+        return reading(workspace, parsed.notebook_path)
 
     async def perform(self, parsed: NotebookReadInput, context: ToolContext) -> ToolOutput:
         from toolwright.tools.notebook_view import show_cells  # not before there is a notebook
@@ -49,7 +49,7 @@ class NotebookRead(BuiltinTool):
             return notebook
 
         try:
-            notebook = await workspace.with_file(parsed.notebook_path, read)
+            notebook = await workspace.with_file(parsed.notebook_path, read, granted=context.granted)
         except FileNotFoundError:
             raise ToolFailure(await missing_file(parsed.notebook_path, workspace)) from None
         except NotRegularFile as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
 from toolwright.tools.missing import missing_file
 from toolwright.tools.portions import DEFAULT_LINES, LONGEST_LINE, MOST_PAGES_UNASKED
 from toolwright.workspace import NotRegularFile
@@ -42,7 +42,7 @@ class Read(BuiltinTool):
     field_aliases = MappingProxyType({"path": "file_path"})
 
     def effects(self, parsed: ReadInput, workspace: Workspace) -> Effects:
-        return Effects(reads=workspace.touched_paths(parsed.file_path))
+        return reading(workspace, parsed.file_path)
 
     async def perform(self, parsed: ReadInput, context: ToolContext) -> ToolOutput:
         from toolwright.tools.looking import look, notices, show  # all kinds of files: not before one is read
@@ -51,7 +51,9 @@ class Read(BuiltinTool):
 
         workspace = context.workspace
         try:
-            sight, before = await workspace.with_file(parsed.file_path, lambda file: look(file, parsed, workspace))
+            sight, before = await workspace.with_file(
+                parsed.file_path, lambda file: look(file, parsed, workspace), granted=context.granted
+            )
         except FileNotFoundError:
             raise ToolFailure(await missing_file(parsed.file_path, workspace)) from None
         except NotRegularFile as error:

@@ -11,6 +11,7 @@ from toolwright.tools.base import ToolContext, ToolFailure, nothing_hidden
 
 if TYPE_CHECKING:
     from toolwright.workspace.ripgrep import SearchEnd
+    from toolwright.workspace.workspace import SearchPlace
 
 SEARCH_TIMEOUT = 20.0
 HIDE_GIT = ("--glob", "!.git")
@@ -29,15 +30,16 @@ def as_glob(pattern: str) -> str:
     return f"{pattern[:-1]}[{pattern[-1]}]" if pattern[-1:].isspace() else pattern
 
 
-def hidden_name(context: ToolContext, path: str) -> HiddenName | None:
+def hidden_name(context: ToolContext, path: str, place: SearchPlace) -> HiddenName | None:
     """Whether a rule hides what ripgrep calls by this name when it searches in `path`; None if no rule hides anything.
 
-    A folder that is reached through a link is judged as it was written and as it leads, like the path of a file.
+    A folder that is reached through a link is judged as it was written and as it was opened, like the path of a file.
     """
     if context.hidden is nothing_hidden:
         return None
     hidden = context.hidden
-    starts = [os.path.join(folder, "") for folder in context.workspace.touched_paths(path)]
+    spellings = dict.fromkeys((place.path, *context.workspace.touched_paths(path)))
+    starts = [os.path.join(folder, "") for folder in spellings]
 
     def is_hidden(name: bytes) -> bool:
         below_folder = name.removeprefix(b"./").decode("utf-8", "surrogateescape")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput
+from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, writing
 from toolwright.tools.patches import structured_patch
 from toolwright.workspace import Content, FileChanged, Knowledge, NotRegularFile, Replaced
 from toolwright.workspace.text import UTF8, TextFormat, decode_text, uses_crlf
@@ -37,7 +37,7 @@ class Write(BuiltinTool):
     timeout = None  # a write that has begun is not given up
 
     def effects(self, parsed: WriteInput, workspace: Workspace) -> Effects:
-        return Effects(writes=workspace.touched_paths(parsed.file_path))
+        return writing(workspace, parsed.file_path)
 
     async def perform(self, parsed: WriteInput, context: ToolContext) -> ToolOutput:
         workspace = context.workspace
@@ -49,7 +49,7 @@ class Write(BuiltinTool):
             return _from_base64(parsed.content) if parsed.encoding == "base64" else _encoded(parsed.content, before, notices)
 
         try:
-            replaced = await workspace.replace_file(parsed.file_path, change)
+            replaced = await workspace.replace_file(parsed.file_path, change, granted=context.granted)
         except NotRegularFile as error:
             raise ToolFailure(f"{error} Nothing was written.") from None
         return _result(parsed, replaced, notices + write_notices(replaced))

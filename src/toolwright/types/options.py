@@ -20,6 +20,7 @@ from .thinking import EffortLevel, ThinkingConfig
 
 SettingSource = Literal["user", "project", "local"]
 SdkBeta = Literal["context-1m-2025-08-07"]
+BoundaryKind = Literal["default", "strict"]
 
 
 class SdkPluginConfig(TypedDict):
@@ -211,3 +212,6 @@ class ClaudeAgentOptions:
 
     client_app: str | None = None
     """The name of the calling program, for the User-Agent header."""
+
+    boundary: BoundaryKind = "default"
+    """What a yes opens outside the working folders: "default" is exactly the path it is about, "strict" is nothing."""

@@ -106,7 +106,7 @@ class Boundary:
                 if error.errno not in LINK_ERRORS:
                     raise
             place = None  # somebody put a link there between two steps: look again
-        raise PathNotAllowed(path, self.roots)
+        raise self.refusal(path)
 
     def open_place(self, place: Place, flags: int, mode: int = 0) -> int:
         try:
@@ -128,7 +128,11 @@ class Boundary:
             except OSError as error:
                 if error.errno not in LINK_ERRORS:
                     raise
-        raise PathNotAllowed(path, self.roots)
+        raise self.refusal(path)
+
+    def refusal(self, path: str) -> PathNotAllowed:
+        """The error for a path that must not be opened."""
+        return PathNotAllowed(path, self.roots)
 
     def _follow(self, path: str) -> Place:
         pending = list(reversed(split_path(checked_path(path))))
@@ -140,11 +144,13 @@ class Boundary:
                 here = here[:-1]
                 continue
             here = self._spellings.get((*here, name), (*here, name))
+            if here[:1] == _NEVER:
+                raise self.refusal(path)  # its links lead elsewhere than they read
             try:
                 target = self._link_target(here)
             except FileNotFoundError:
                 if ".." in pending:
-                    raise PathNotAllowed(path, self.roots) from None
+                    raise self.refusal(path) from None
                 here += tuple(reversed(pending))
                 break
             if target is None:
@@ -156,7 +162,7 @@ class Boundary:
             pending.extend(reversed(split_path(target)))
         place = self._place(here)
         if place is None:
-            raise PathNotAllowed(path, self.roots)
+            raise self.refusal(path)
         return place
 
     def locate(self, path: str) -> Place:

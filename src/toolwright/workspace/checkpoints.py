@@ -75,15 +75,19 @@ class FileHistory:
 
     @contextmanager
     def change(
-        self, path: str, before: Content | None, *, after: bytes | None, known: bool, whole: bool = False
+        self, path: str, before: Content | None, *, after: bytes | None, known: bool, whole: bool = False, granted: bool = False
     ) -> Iterator[None]:
-        """Note a change, then let it happen. `whole`: keep what is replaced however large it is.
+        """Note a change, then let it happen. `whole`: keep what is replaced however large it is. `granted`: the file lies
+        outside the working folders and somebody allowed this change.
 
         Raises `CheckpointError` if it cannot be noted: a change that could not be taken back must not be made.
         """
         try:
+            entry: Entry = {"path": path, "after": digest_of(after)} | ({"granted": True} if granted else {})
+            if before is None and after is not None:
+                entry["made"] = missing_folders(path)
             with self._guard:
-                self._note(path, before, after, known=known, largest=None if whole else self._largest)
+                self._note(entry, before, known=known, largest=None if whole else self._largest)
         except OSError as error:
             if error.errno in PASSING:
                 raise
@@ -97,11 +101,9 @@ class FileHistory:
             self._retract(path)
             raise
 
-    def _note(self, path: str, before: Content | None, after: bytes | None, *, known: bool, largest: int | None) -> None:
+    def _note(self, entry: Entry, before: Content | None, *, known: bool, largest: int | None) -> None:
+        path: str = entry["path"]
         first = path not in self._noted
-        entry: Entry = {"path": path, "after": digest_of(after)}
-        if before is None and after is not None:
-            entry["made"] = missing_folders(path)
         with self._index() as index:
             if first:
                 entry |= self._kept(before, known, largest)

@@ -2,6 +2,7 @@
 
 WorkspaceError
 ├── PathNotAllowed     outside the boundary
+│   └── PathNotGranted it leads elsewhere than what was allowed
 ├── BadPath            not a path at all: NUL, lone surrogate, over-long, empty
 ├── NotRegularFile     a folder, FIFO, device or socket where a file was expected
 ├── FileTooLarge       more bytes than the operation takes
@@ -30,6 +31,14 @@ class PathNotAllowed(WorkspaceError):
         hint = f". Allowed: {', '.join(allowed)}" if allowed else ""
         super().__init__(f"Access denied: Path {path} is outside allowed boundaries{hint}")
         self.path = path
+
+
+class PathNotGranted(PathNotAllowed):
+    """The path leads out of the folders, and not to what somebody allowed for this call."""
+
+    def __init__(self, path: str, granted: Sequence[str]) -> None:
+        super().__init__(path)
+        self.args = (f"{self} and does not lead to what was allowed ({', '.join(granted)}). Look again, then repeat the call.",)
 
 
 class BadPath(WorkspaceError):

@@ -17,6 +17,7 @@ from toolwright.workspace.changing import Recording
 from toolwright.workspace.checkpoints import FileHistory, digest_of, permissions_of
 from toolwright.workspace.errors import CheckpointError, PathNotAllowed, UnknownPoint, WorkspaceError
 from toolwright.workspace.files import Content
+from toolwright.workspace.granted import GrantedPaths
 from toolwright.workspace.ledger import ReadLedger
 from toolwright.workspace.timeline import Kept
 
@@ -51,6 +52,8 @@ class Door(Struct, frozen=True):
     """The largest present content that is read; what is larger could not be kept for an undo."""
     standing_in: str
     """The current folder, which stays."""
+    strict: bool = False
+    """Leave alone what lies outside, also what was changed there because somebody allowed it."""
 
 
 def preview(door: Door, point: str, *, count: Count) -> Rewound:
@@ -89,6 +92,7 @@ class _Run:
         self._position = position
         self._count = count
         self._dry = dry
+        self._granted = GrantedPaths(() if door.strict else self.timeline.granted_paths())
         self.told = Rewound()
 
     def restore_files(self) -> None:
@@ -116,7 +120,10 @@ class _Run:
                 changing.remove_folder_at(self.door.boundary, self._place(folder))
 
     def _place(self, path: str) -> Place:
-        place = self.door.boundary.resolve(path)
+        try:
+            place = self.door.boundary.resolve(path)
+        except PathNotAllowed:
+            place = self._granted.resolve(path)
         if place.path != path:
             raise PathNotAllowed(path)
         return place

@@ -6,6 +6,7 @@ Opens nothing; `checkpoints` reads and writes the lines.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -59,13 +60,13 @@ class Timeline:
 
     def made_folders(self, position: int) -> list[str]:
         """Folders that came into being with files after `position`, the deepest first."""
-        made: set[str] = set()
-        for entry in self._entries[position:]:
-            folder = entry.get("path", "")
-            for _ in range(entry.get("made", 0)):
-                folder = os.path.dirname(folder)
-                made.add(folder)
+        made = {folder for entry in self._entries[position:] for folder in _made_with(entry)}
         return sorted(made, key=lambda folder: folder.count("/"), reverse=True)
+
+    def granted_paths(self) -> frozenset[str]:
+        """Files outside the working folders that were changed because somebody allowed just that, and folders made for them."""
+        granted = [entry for entry in self._entries if entry.get("granted")]
+        return frozenset(path for entry in granted for path in (entry["path"], *_made_with(entry)))
 
     def left_by_session(self, path: str) -> set[str | None]:
         """What is there if nobody else touched the file: the content noted last, or the one before if that was cut short."""
@@ -82,6 +83,13 @@ class Timeline:
                     break
                 found = str(entry["point"])
         return found
+
+
+def _made_with(entry: Entry) -> Iterator[str]:
+    folder = entry.get("path", "")
+    for _ in range(entry.get("made", 0)):
+        folder = os.path.dirname(folder)
+        yield folder
 
 
 def _kept_of(entry: Entry) -> Kept:

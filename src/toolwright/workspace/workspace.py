@@ -21,10 +21,11 @@ from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
 from toolwright.workspace.boundary import Boundary, checked_path, split_path
 from toolwright.workspace.commands import Commands
 from toolwright.workspace.errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed
+from toolwright.workspace.granted import GrantedPaths
 from toolwright.workspace.ledger import Knowledge, ReadLedger
 from toolwright.workspace.leftovers import TemporaryFolder
 from toolwright.workspace.limits import in_thread, inline
-from toolwright.workspace.pace import pace_of
+from toolwright.workspace.pace import Pace, pace_of
 from toolwright.workspace.scratch import Scratch
 
 if TYPE_CHECKING:  # loaded only for sessions that need them
@@ -54,9 +55,15 @@ class SearchPlace(Struct, frozen=True):
 class Workspace:
     """`cwd` and `add_dirs` are the boundary; `env` is what the caller wants children to have beside the harmless defaults;
     `user` is the OS user of children; `limits` is what a command may take (defaults if not given); what the session must
-    put away goes below `state_dir`; `readable` gives places outside the boundary that anybody may read."""
+    put away goes below `state_dir`; `readable` gives places outside the boundary that anybody may read; `strict` keeps all
+    others closed whoever says yes.
 
-    __slots__ = ("_added", "_boundary", "_readable", "_scratch", "commands", "cwd", "history", "home", "reads", "temporaries")
+    `granted` of a method: the real paths outside that somebody allowed for this one call. Then only these are opened."""
+
+    __slots__ = (
+        *("_added", "_boundary", "_readable", "_scratch", "_strict"),
+        *("commands", "cwd", "history", "home", "reads", "temporaries"),
+    )
 
     def __init__(
         self,
@@ -68,6 +75,7 @@ class Workspace:
         state_dir: str,
         limits: ChildLimits | None = None,
         readable: Callable[[], tuple[str, ...]] = tuple,
+        strict: bool = False,
     ) -> None:
         for directory in (cwd, *add_dirs):
             if not os.path.isdir(directory):
@@ -86,6 +94,7 @@ class Workspace:
         self._added = (cwd, *add_dirs)
         self._boundary = Boundary(self._added, self.temporaries)
         self._readable = readable
+        self._strict = strict
         self.commands = Commands(self, env, user=user, limits=limits)
 
     # paths
@@ -115,19 +124,29 @@ class Workspace:
         return self._boundary.locate(self.absolute(path)).path
 
     def touched_paths(self, path: str) -> tuple[str, ...]:
-        """The absolute spellings of `path` a permission rule must be held against: as written and as it leads. Never raises."""
+        """The absolute spellings of `path` that rules are held against: as it leads, then as written. Never raises."""
         try:
             absolute = self.absolute(path)
         except BadPath:
             return (path,)
         try:
-            real = self._for_reading(absolute).locate(absolute).path
+            real = self._leads_to(absolute)
         except (PathNotAllowed, BadPath, OSError):
             return (_written(absolute),)
         return (real,) if real == absolute else tuple(dict.fromkeys((real, _written(absolute))))
 
-    def _for_reading(self, absolute: str) -> Boundary:
-        """Where a path is looked for that is only read: inside, or among the places that anybody may read."""
+    def _leads_to(self, absolute: str) -> str:
+        try:
+            return self._for_reading(absolute).locate(absolute).path
+        except PathNotAllowed:
+            if self._strict:
+                raise
+            return boundary_around(("/",)).locate(absolute).path
+
+    def _for_reading(self, absolute: str, granted: Sequence[str] = ()) -> Boundary:
+        """Where a path is looked for that is only read: what was granted, inside, or among the places that anybody may read."""
+        if granted and not self._strict:
+            return GrantedPaths(granted)
         if self._boundary.plain_place(absolute) is not None:
             return self._boundary
         readable = boundary_around(self._readable())
@@ -139,10 +158,10 @@ class Workspace:
 
     # files
 
-    async def with_file(self, path: str, work: Callable[[files.OpenFile], T]) -> T:
-        """Open the regular file at `path` and let `work` read it: at once if it is small, else in a thread."""
+    async def with_file(self, path: str, work: Callable[[files.OpenFile], T], *, granted: Sequence[str] = ()) -> T:
+        """Open the regular file at `path` and let `work` read it: at once if it is small and inside, else in a thread."""
         absolute = self.absolute(path)
-        boundary = self._for_reading(absolute)
+        boundary = self._for_reading(absolute, granted)
 
         def read_if_small() -> tuple[T] | None:
             with files.opened(boundary, absolute) as file:
@@ -152,25 +171,26 @@ class Workspace:
             with files.opened(boundary, absolute) as file:
                 return work(file)
 
-        done = await inline(read_if_small)
+        done = None if granted else await inline(read_if_small)
         return done[0] if done else await in_thread(read, abandon=True)
 
-    async def replace_file(self, path: str, change: changing.Change) -> changing.Replaced:
+    async def replace_file(self, path: str, change: changing.Change, *, granted: Sequence[str] = ()) -> changing.Replaced:
         """Replace the content of `path` by what `change` makes of it, atomically and durably; parents are made.
 
         The session then knows the new version. `change` may run in a thread, and more than once. On a disk that has proven
         quick, small files are written at once.
         """
         absolute = self.absolute(path)
-        recording = None if self.history is None else self._recording(self.history)
+        boundary = GrantedPaths(granted, self.temporaries) if granted and not self._strict else self._boundary
+        recording = None if self.history is None else self._recording(self.history, granted=bool(granted))
 
         def work(*, at_once: bool = False) -> changing.Replaced:
             limit = INLINE_BYTES if at_once else LARGEST_CHANGE
-            replaced = changing.replace(self._boundary, absolute, change, limit=limit, recording=recording, at_once=at_once)
+            replaced = changing.replace(boundary, absolute, change, limit=limit, recording=recording, at_once=at_once)
             self.reads.note(replaced.after.path, replaced.after.status, replaced.after.data)
             return replaced
 
-        pace = pace_of(self.home)
+        pace = Pace() if granted else pace_of(self.home)  # nothing is known of a disk outside
         if pace.is_quick:
             with suppress(changing.NotAtOnce):
                 return await inline(lambda: pace.timed(lambda: work(at_once=True)))
@@ -183,12 +203,12 @@ class Workspace:
         absolute = self.absolute(path)
         return await inline(lambda: files.list_names(self._for_reading(absolute), absolute))
 
-    async def with_folder(self, path: str, work: Callable[[folders.OpenFolder], T]) -> T:
+    async def with_folder(self, path: str, work: Callable[[folders.OpenFolder], T], *, granted: Sequence[str] = ()) -> T:
         """Open the folder at `path` and let `work` look into it, in a thread."""
         absolute = self.absolute(path)
 
         def look() -> T:
-            with folders.opened_folder(self._for_reading(absolute), absolute) as folder:
+            with folders.opened_folder(self._for_reading(absolute, granted), absolute) as folder:
                 return work(folder)
 
         return await in_thread(look, abandon=True)
@@ -211,25 +231,27 @@ class Workspace:
         if history is None:
             raise CheckpointError("File rewinding is not enabled.")
         recording = self._recording(history, whole=True)
-        door = rewinding.Door(self._boundary, history, self.reads, recording, largest=LARGEST_CHANGE, standing_in=self.cwd)
+        door = rewinding.Door(
+            self._boundary, history, self.reads, recording, largest=LARGEST_CHANGE, standing_in=self.cwd, strict=self._strict
+        )
         if undo is None:
             return await in_thread(lambda: rewinding.preview(door, point, count=count))
         return await in_thread(lambda: rewinding.rewind(door, point, undo=undo, count=count))
 
-    def _recording(self, history: FileHistory, *, whole: bool = False) -> changing.Recording:
+    def _recording(self, history: FileHistory, *, whole: bool = False, granted: bool = False) -> changing.Recording:
         def recorded(path: str, before: files.Content | None, after: bytes | None) -> AbstractContextManager[None]:
             known = before is not None and self.reads.knowledge(path, before.status, before.data) is Knowledge.CURRENT
-            return history.change(path, before, after=after, known=known, whole=whole)
+            return history.change(path, before, after=after, known=known, whole=whole, granted=granted)
 
         return recorded
 
     # searching
 
     @contextmanager
-    def search_place(self, path: str) -> Iterator[SearchPlace]:
+    def search_place(self, path: str, *, granted: Sequence[str] = ()) -> Iterator[SearchPlace]:
         """Open what is to be searched, so that a search looks at exactly this folder or file."""
         absolute = self.absolute(path)
-        descriptor, place = self._for_reading(absolute).open(absolute, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        descriptor, place = self._for_reading(absolute, granted).open(absolute, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         folder = None
         try:
             mode = os.fstat(descriptor).st_mode

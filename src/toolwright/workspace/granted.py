@@ -1,0 +1,54 @@
+"""Opens the paths that somebody said yes to, wherever they lie, and no others.
+
+A yes is about the path where the call really leads. It is opened without following a link, so whoever swaps a folder or a file
+for a link after the question reaches nothing. It does not know who said yes; `permissions` and the gate do.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+
+from toolwright.workspace.beneath import PATH_ONLY, release
+from toolwright.workspace.boundary import Boundary, Place
+from toolwright.workspace.errors import NotRegularFile, PathNotAllowed, PathNotGranted
+from toolwright.workspace.files import kind_of
+from toolwright.workspace.leftovers import TemporaryFolder
+
+
+class GrantedPaths(Boundary):
+    """The boundary of one call: exactly `paths`, which hold no link. What lies below a folder is reached by its descriptor."""
+
+    __slots__ = ("_paths",)
+
+    def __init__(self, paths: Iterable[str], temporaries: TemporaryFolder | None = None) -> None:
+        super().__init__(("/",), temporaries)
+        self._paths = frozenset(paths)
+
+    def plain_place(self, path: str) -> Place | None:
+        """None: where a path outside leads is always looked up again."""
+        return None
+
+    def refusal(self, path: str) -> PathNotAllowed:
+        return PathNotGranted(path, sorted(self._paths))
+
+    def _follow(self, path: str) -> Place:
+        place = super()._follow(path)
+        if place.path not in self._paths:
+            raise self.refusal(path)
+        self._require_ordinary(place)
+        return place
+
+    def _require_ordinary(self, place: Place) -> None:
+        """Refuse devices, FIFOs and sockets before they are opened: merely opening a device can do something."""
+        try:
+            descriptor = self.open_place(place, PATH_ONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        try:
+            mode = os.fstat(descriptor).st_mode
+        finally:
+            release(descriptor)
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise NotRegularFile(place.path, kind_of(mode))
