@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from support_boundary import NOTEBOOK, SECRET, PathField, path_fields, snapshot
-from support_tools import call, make_workspace
-from toolwright.workspace import landlock
+from support_tools import TOOLS, call, make_workspace
+from toolwright.tools.base import ToolContext
+from toolwright.workspace import Workspace, landlock
 
 pytestmark = pytest.mark.anyio
 
@@ -81,6 +82,39 @@ def attacks(field: PathField, number: int) -> list[tuple[str, dict[str, Any]]]:
             return [(field.tool, field.input(file))]
         case _:
             return [(field.tool, field.input("ws/door" if number % 2 else "ws"))]
+
+
+FILE_FIELDS = [field for field in path_fields() if field.tool != "Bash"]
+
+
+@pytest.mark.parametrize("field", FILE_FIELDS, ids=str)
+async def test_a_yes_reaches_nothing_behind_a_link_that_comes_after_it(field: PathField, swapped: Path) -> None:
+    """ws/ lies outside here. The person says yes whenever the question shows a path in ws/door, and only then."""
+    if field.tool in ("Glob", "Grep") and not landlock.is_available():
+        pytest.skip("this kernel has no Landlock")
+    (swapped / "work").mkdir()
+    workspace = Workspace(str(swapped / "work"), env={}, state_dir=str(swapped / "state"))
+    before = snapshot(swapped / "outside")
+    asked = worked = 0
+    end = time.monotonic() + LONGEST
+    for number in range(TRIES.get(field.tool, 1400)):
+        for name, fields in attacks(field, number):
+            given = {key: f"{swapped}/{value}" if str(value).startswith("ws") else value for key, value in fields.items()}
+            tool = TOOLS[name]
+            parsed = tool.parse(given)
+            leads = tuple(tool.effects(parsed, workspace).opens.values())
+            if any(path.startswith(f"{swapped}/outside") for path in leads):
+                continue
+            asked += 1
+            output = await tool.run(parsed, ToolContext(workspace, granted=leads))
+            shown = f"{output.content} {output.structured}"
+            assert SECRET not in shown.replace(str(given.get("old_string")), ""), shown
+            worked += not output.is_error
+        if time.monotonic() > end:
+            break
+    assert snapshot(swapped / "outside") == before
+    assert asked
+    assert worked or field.tool in ("Edit", "MultiEdit", "NotebookEdit")
 
 
 @pytest.mark.parametrize("field", path_fields(), ids=str)

@@ -6,6 +6,7 @@
     rules           one rule: parsed and checked
     ruleset         many rules, indexed; changed by updates
     path_rules      path patterns of many rules as one search
+    led_rules       rules behind links, as rules about where they lead
     patterns        the two pattern languages
     protected       paths that are never written unseen
     grants          paths outside that a yes opens
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from .git_commands import keys_are_plain
     from .grammar import parser_problem, plain_tree
     from .grants import granted_paths, outside_paths, where_it_leads
+    from .led_rules import with_real_paths
     from .lines import CommandLine
     from .policy import Decision, ReasonType, decide, denies_reading, hidden_paths
     from .reading import read_command
@@ -74,6 +76,7 @@ __all__ = [
     "plain_tree",
     "read_command",
     "where_it_leads",
+    "with_real_paths",
 ]
 
 _HOMES = {
@@ -90,6 +93,7 @@ _HOMES = {
     "granted_paths": "grants",
     "outside_paths": "grants",
     "where_it_leads": "grants",
+    "with_real_paths": "led_rules",
     "CommandLine": "lines",
     "Decision": "policy",
     "ReasonType": "policy",

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from toolwright.permissions import Call, Explanation, Place, RuleSet, explain, parse_rule, read_command
+from toolwright.permissions import Call, Explanation, Place, RuleSet, explain, parse_rule, read_command, with_real_paths
 from toolwright.runtime.cage_setup import readable_places
 from toolwright.runtime.call_facts import call_facts, judged_input
 from toolwright.runtime.ground import Ground, ground_of, settings_rules
@@ -83,6 +83,7 @@ def answer(question: Question) -> Answer:
     mode = question.mode or _settings_mode(ground)
     call, refusal = _facts(canonical_name(question.tool), question.input, workspace)
     notes = tuple(_notes(ground, call)) if ground else ()
+    rules = with_real_paths(rules, place)
     return Answer(explain(call, rules=rules, mode=mode, place=place), (*problems, *refusal), notes, cage or "none")
 
 

@@ -98,7 +98,7 @@ async def no_judge(question: Question) -> str | None:
 class Gate:
     """The session's rules and mode, and the person behind them."""
 
-    __slots__ = ("_asking", "_judge", "_tell", "bounds", "mode", "rules")
+    __slots__ = ("_asking", "_given", "_in_force", "_judge", "_tell", "bounds", "mode")
 
     def __init__(
         self,
@@ -110,7 +110,8 @@ class Gate:
         judge: Judge = no_judge,
         tell: Callable[[str], None],
     ) -> None:
-        self.rules = rules
+        self._given = rules
+        self._in_force: tuple[RuleSet, Place, RuleSet] | None = None
         self.mode: PermissionMode = mode
         self._asking = asking
         self.bounds = bounds
@@ -119,6 +120,14 @@ class Gate:
         """Tells the person that command lines cannot be read here; None once it was said."""
 
     # deciding
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules in force: those that were given, and what they forbid behind links."""
+        place, known = self.bounds.place(), self._in_force
+        if known is None or known[0] is not self._given or known[1] is not place:
+            known = self._in_force = (self._given, place, permissions.with_real_paths(self._given, place))
+        return known[2]
 
     def judge(self, call: Call, hook: HookOutcome | None) -> Decision:
         """The decision before anybody is asked."""
@@ -252,9 +261,9 @@ class Gate:
                 for directory in update.directories or ():
                     self.bounds.remove_directory(directory)
             case _:
-                rules = self.rules.with_update(update)
+                rules = self._given.with_update(update)
                 self.bounds.keep(update)
-                self.rules = rules
+                self._given = rules
 
     def _add_directories(self, update: PermissionUpdate) -> None:
         added: list[str] = []
