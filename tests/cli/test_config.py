@@ -39,6 +39,13 @@ def test_each_setting_is_shown_with_its_file(folder: Path, capfd: pytest.Capture
     assert found["trusted"] is False
 
 
+def test_a_strict_boundary_is_shown_with_its_file(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = folder / ".claude/settings.json"
+    path.write_text(json.dumps({"boundary": "strict"}))
+    assert config_command([str(folder)]) == 0
+    assert f"  boundary strict   [{path}]" in capfd.readouterr().out
+
+
 def test_a_person_reads_the_same_and_no_secret(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert config_command([str(folder)]) == 0
     shown = capfd.readouterr().out

@@ -71,6 +71,7 @@ def test_instructions_to_append_can_come_from_a_file(tmp_path: Path) -> None:
         (["--resume-drops-turn=m"], "resume_drops_turn", "m"),
         (["--settings", "{}"], "settings", "{}"),
         (["--add-dir", "a", "--add-dir", "b"], "add_dirs", ["a", "b"]),
+        (["--boundary", "strict"], "boundary", "strict"),
         (["--include-partial-messages"], "include_partial_messages", True),
         (["--include-hook-events"], "include_hook_events", True),
         (["--strict-mcp-config"], "strict_mcp_config", True),

@@ -43,6 +43,32 @@ def test_deny_and_ask_and_mode(capfd: pytest.CaptureFixture[str]) -> None:
     assert explained(capfd, "Bash", command, "--mode", "dontAsk")["decision"] == "deny"
 
 
+def test_what_a_yes_opens_outside_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    work.mkdir()
+    outside.mkdir()
+    (work / "link").symlink_to(outside)
+    call, where = {"file_path": str(work / "link/note.txt")}, ("--cwd", str(work))
+    real = str(outside / "note.txt")
+    asked = explained(capfd, "Read", call, "--deny", "Bash", *where)
+    assert (asked["decision"], asked["granted"]) == ("ask", [])
+    assert f"{work}/link/note.txt really leads to {real}, which is outside the working folders." in asked["reason"]
+    for allowing in (("--allow", "Read"), ("--allow", f"Read(/{outside}/**)"), ("--mode", "bypassPermissions")):
+        assert explained(capfd, "Read", call, *allowing, *where)["granted"] == [real]
+    assert explained(capfd, "Read", call, "--allow", "Read", "--deny", f"Read(/{outside}/**)", *where)["granted"] == []
+    assert main(["permissions", "explain", "Read", json.dumps(call), "--allow", "Read", *where]) == 0
+    assert f"opens, also outside the working folders: {real}" in capfd.readouterr().out
+
+
+def test_a_strict_boundary_opens_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "work/.claude").mkdir(parents=True)
+    (tmp_path / "work/.claude/settings.json").write_text('{"boundary": "strict"}')
+    call = {"file_path": str(tmp_path / "note.txt")}
+    found = explained(capfd, "Read", call, "--mode", "bypassPermissions", "--cwd", str(tmp_path / "work"))
+    assert found["granted"] == []
+    assert "The boundary is strict" in explained(capfd, "Read", call, "--cwd", str(tmp_path / "work"))["reason"]
+
+
 def test_other_tools(capfd: pytest.CaptureFixture[str]) -> None:
     assert explained(capfd, "Read", {"file_path": "a"})["decision"] == "allow"
     assert explained(capfd, "Write", {"file_path": "a", "content": ""}, "--allow", "Edit(a)")["rule"] == "Edit(a)"

@@ -69,6 +69,8 @@ def test_every_form_of_the_system_prompt(prompt: Any, expected: list[str]) -> No
         ({"session_id": "s"}, ["--session-id=s"]),
         ({"settings": "/s.json"}, ["--settings", "/s.json"]),
         ({"add_dirs": ["/a", Path("/b")]}, ["--add-dir", "/a", "--add-dir", "/b"]),
+        ({"boundary": "strict"}, ["--boundary", "strict"]),
+        ({"boundary": "default"}, []),
         ({"mcp_servers": "/mcp.json"}, ["--mcp-config", "/mcp.json"]),
         ({"include_partial_messages": True}, ["--include-partial-messages"]),
         ({"include_hook_events": True}, ["--include-hook-events"]),

@@ -139,6 +139,27 @@ def test_bypass_stays_off_whoever_turned_it_off(scope: str, trusted: bool, place
     assert place.load(trusted=trusted).bypass_disabled
 
 
+@pytest.mark.parametrize("scope", ["managed", "local", "project", "user", "inline"])
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_boundary_stays_strict_whoever_made_it_so(scope: str, trusted: bool, place: Place) -> None:
+    for other in ("managed", "local", "project", "user"):
+        place.write(other, {"boundary": "default"})
+    assert not place.load(trusted=trusted, inline='{"boundary": "default"}').boundary_is_strict
+    if scope == "inline":
+        assert place.load(trusted=trusted, inline='{"boundary": "strict"}').boundary_is_strict
+        return
+    place.write(scope, {"boundary": "strict"})
+    found = place.load(trusted=trusted, inline='{"boundary": "default"}')
+    assert found.boundary_is_strict
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize("said", ['{"boundary": "strickt"}', '{"boundary": true}', '{"boundry": "strict"}'])
+def test_a_boundary_that_cannot_be_read_is_refused(said: str, place: Place) -> None:
+    with pytest.raises(OptionsError, match="bound"):
+        place.load(inline=said)
+
+
 def test_an_untrusted_sandbox_that_only_tightens_costs_no_note(place: Place) -> None:
     place.write("user", {"sandbox": {"enabled": True, "network": {"deniedDomains": ["a"]}}})
     place.write("project", {"$schema": "x", "sandbox": {"network": {"deniedDomains": ["b"]}}})
@@ -324,6 +345,7 @@ def test_an_untrusted_folder_never_widens_what_is_allowed(user: Any, project: An
     assert both.hooks_in_force == alone.hooks_in_force
     assert both.additional_directories == alone.additional_directories
     assert both.bypass_disabled >= alone.bypass_disabled
+    assert both.boundary_is_strict >= alone.boundary_is_strict
     before, after = alone.sandbox, both.sandbox
     if before is not None and after is not None:
         assert after.excluded_commands == before.excluded_commands

@@ -98,6 +98,8 @@ def _found(settings: Settings, files: Sequence[tuple[Origin, str]]) -> Iterator[
         yield _row(f"variable {name}", _shown(name, value), source)
     for folder in settings.additional_directories:
         yield _row("folder", folder, next((origin for origin, one in said if folder in one.additional_directories), None))
+    if settings.boundary_is_strict:
+        yield _row("boundary", "strict", next((origin for origin, one in said if one.boundary_is_strict), None))
     for name in _SINGLE:
         value = getattr(settings, name)
         if value is not None:

@@ -42,13 +42,17 @@ class GrantedPaths(Boundary):
 
     def _require_ordinary(self, place: Place) -> None:
         """Refuse devices, FIFOs and sockets before they are opened: merely opening a device can do something."""
+        if not place.parts:
+            return
         try:
-            descriptor = self.open_place(place, PATH_ONLY)
+            folder = self.open_place(place.folder, PATH_ONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
             return
         try:
-            mode = os.fstat(descriptor).st_mode
+            mode = os.stat(place.parts[-1], dir_fd=folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return
         finally:
-            release(descriptor)
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            release(folder)
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):  # a link is refused when it is opened
             raise NotRegularFile(place.path, kind_of(mode))

@@ -141,7 +141,7 @@ class Workspace:
         except PathNotAllowed:
             if self._strict:
                 raise
-            return boundary_around(("/",)).locate(absolute).path
+            return boundary_around(("/",)).resolve(absolute).path
 
     def _for_reading(self, absolute: str, granted: Sequence[str] = ()) -> Boundary:
         """Where a path is looked for that is only read: what was granted, inside, or among the places that anybody may read."""
