@@ -5,6 +5,7 @@ Runs without a key on the scripted model below; set TOOLWRIGHT_MODEL (claude-…
 
 import os
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -25,6 +26,8 @@ SCRIPT = ScriptedModel(
     [
         [Say("I leave a note."), Call("Write", {"file_path": "note.txt", "content": "Buy milk.\n"})],
         Say("The note is written."),
+        [Say("I look at the list."), Call("Read", {"file_path": "../list.txt"})],
+        Say("Milk is on the list already."),
         [Say("And now I count to a million: one, two, three"), Wait(3600)],
         Say("I have stopped counting."),
     ]
@@ -32,11 +35,16 @@ SCRIPT = ScriptedModel(
 
 
 async def only_notes(name: str, given: dict[str, Any], context: ToolPermissionContext) -> Any:
-    """The person at the gate: writing notes is fine, nothing else is."""
-    print(f"  [asked] {name} {given}")
+    """The person at the gate: to write notes and to read the list is fine, nothing else is.
+
+    The list lies outside the session's folder. The question says where a path really leads, and a yes opens exactly that.
+    """
+    print(f"  [asked] {name} {given}: {context.decision_reason}")
     if name == "Write" and str(given["file_path"]).endswith("note.txt"):
         return PermissionResultAllow()
-    return PermissionResultDeny(message="Only notes may be written.")
+    if name == "Read" and str(context.blocked_path).endswith("list.txt"):
+        return PermissionResultAllow()
+    return PermissionResultDeny(message="Only notes may be written, and only the list may be read.")
 
 
 async def hear(client: ClaudeSDKClient) -> None:
@@ -49,13 +57,25 @@ async def hear(client: ClaudeSDKClient) -> None:
             print(f"  [{message.subtype}]")
 
 
+def furnished(home: str) -> Path:
+    """A folder to work in, and a list beside it."""
+    Path(home, "list.txt").write_text("Bread\nMilk\n")
+    folder = Path(home, "notes")
+    folder.mkdir()
+    return folder
+
+
 async def main() -> None:
     model: Any = os.environ.get("TOOLWRIGHT_MODEL") or SCRIPT
-    with tempfile.TemporaryDirectory() as folder:
-        options = ClaudeAgentOptions(model=model, cwd=folder, can_use_tool=only_notes)
+    with tempfile.TemporaryDirectory() as home:
+        options = ClaudeAgentOptions(model=model, cwd=furnished(home), can_use_tool=only_notes)
         async with ClaudeSDKClient(options) as client:
             print("Leave a note that says we need milk.")
             await client.query("Leave a note that says we need milk.")
+            await hear(client)
+
+            print("Is milk on ../list.txt?")
+            await client.query("Is milk on ../list.txt?")
             await hear(client)
 
             print("Count to a million.")

@@ -14,7 +14,13 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 PROMISED = {
     "calculator": ["[call] mcp__calc__multiply", "12.5 × 4 = 50"],
-    "conversation": ["[asked] Write", "The note is written.", "[error_during_execution]", "I have stopped counting."],
+    "conversation": [
+        "[asked] Write",
+        "The note is written.",
+        "list.txt is outside the working folders.",
+        "[error_during_execution]",
+        "I have stopped counting.",
+    ],
     "external_server": ["I have asked it.\nI have asked it.", "who is connected; one process for both: True"],
     "hooks": ["[Bash] nothing was removed", "denied: ['rm -rf build']"],
     "hooks_in_settings": ["error Lock files are made by the release script.", "logged: ['Write']\nfiles: ['notes']"],

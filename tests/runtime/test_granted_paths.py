@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ class Ground:
         (self.outside / "sub/deep.txt").write_text(f"{SECRET} below\n")
         (self.outside / "book.ipynb").write_text(json.dumps(NOTEBOOK))
 
-    def options(self, model: ScriptedModel, **more: Any) -> ClaudeAgentOptions:
+    def options(self, model: ScriptedModel | str, **more: Any) -> ClaudeAgentOptions:
         env = {"CLAUDE_CONFIG_DIR": str(self.config), "IS_SANDBOX": "1"}
         return ClaudeAgentOptions(model=model, cwd=self.workspace, env=env, **more)
 
@@ -202,6 +203,25 @@ async def test_a_strict_session_still_takes_a_folder_that_a_person_adds(ground: 
     result = await ground.last(*calls_of("Read", ground.outside), can_use_tool=person, boundary="strict")
     assert SECRET in text_of(result)
     assert "The boundary is strict" in str(person.asked[0].decision_reason)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+async def test_the_same_holds_for_a_session_behind_the_command(strict: bool, ground: Ground) -> None:
+    script = ground.folder / "script.json"
+    steps = [{"tool": call.name, "input": call.input} for call in calls_of("Read", ground.outside)]
+    script.write_text(json.dumps({"steps": [*steps, {"text": "done"}]}))
+    person, more = Person(), {"boundary": "strict"} if strict else {}
+    options = ground.options(f"scripted:{script}", cli_path=toolwright_program(), can_use_tool=person, **more)
+    async with ClaudeSDKClient(options) as client:
+        await client.query("go")
+        contents = [m.content async for m in client.receive_response() if isinstance(m, UserMessage)]
+    assert (SECRET in str(contents)) != strict
+    assert (WALL in str(contents)) == strict
+    assert person.asked[0].blocked_path == str(ground.outside / "note.txt")
+
+
+def toolwright_program() -> str:
+    return str(Path(sys.executable).parent / "toolwright")
 
 
 # exactly this path

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolwright.cli.failures import complain, tell
-from toolwright.cli.flags import PERMISSION_MODES, Flag, UsageError, parse
+from toolwright.cli.flags import BOUNDARIES, PERMISSION_MODES, Flag, UsageError, parse
 from toolwright.cli.plain_output import write_now
 from toolwright.cli.running import Stopping, run
 
@@ -25,6 +25,7 @@ SERVE_FLAGS = (
     Flag("allowed-origin", "each"),
     Flag("cwd", "text"),
     Flag("add-dir", "each"),
+    Flag("boundary", "text", choices=BOUNDARIES),
     Flag("tools", "rules"),
     Flag("allowed-tools", "rules"),
     Flag("disallowed-tools", "rules"),
@@ -50,6 +51,7 @@ client (elicitation); if it has nobody to ask, the call is denied with the reaso
   --allowed-origin URL     A web page's origin that may use this server (repeatable)
   --cwd DIR                The folder to work in (default: this one)
   --add-dir DIR            A further folder the tools may work in (repeatable)
+  --boundary strict        A yes opens no path outside these folders: for servers with several users
   --tools NAMES            The tools to offer (default: all)
   --allowed-tools RULES    Calls that need no permission, e.g. 'Edit,Bash(make test)'
   --disallowed-tools RULES Calls that are denied
