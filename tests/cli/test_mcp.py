@@ -215,15 +215,18 @@ async def test_the_person_behind_the_client_decides(tmp_path: Path, allow: bool)
 
 
 @pytest.mark.anyio
-async def test_rules_of_the_command_line_hold(tmp_path: Path) -> None:
-    async with client_of(
-        tmp_path, "--allowed-tools", "Write", "--disallowed-tools", "Bash", "--tools", "Read,Write,Bash"
-    ) as session:
+@pytest.mark.parametrize("boundary", ["default", "strict"])
+async def test_rules_of_the_command_line_hold(tmp_path: Path, boundary: str) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside.txt"
+    work.mkdir()
+    rules = ("--allowed-tools", "Write", "--disallowed-tools", "Bash", "--tools", "Read,Write,Bash")
+    async with client_of(work, *rules, "--boundary", boundary) as session:
         assert {tool.name for tool in (await session.list_tools()).tools} <= {"Read", "Write", "Bash"}
         assert not (await session.call_tool("Write", {"file_path": "new.txt", "content": "x"})).is_error
-        assert (await session.call_tool("Write", {"file_path": "/outside.txt", "content": "x"})).is_error
-    assert (tmp_path / "new.txt").read_text() == "x"
-    assert not Path("/outside.txt").exists()
+        result = await session.call_tool("Write", {"file_path": str(outside), "content": "x"})
+        assert bool(result.is_error) is (boundary == "strict")
+    assert (work / "new.txt").read_text() == "x"
+    assert outside.exists() is (boundary == "default")
 
 
 @contextmanager

@@ -124,6 +124,8 @@ class Gate:
     @property
     def rules(self) -> RuleSet:
         """The rules in force: those that were given, and what they forbid behind links."""
+        if not self._given.rules:
+            return self._given
         place, known = self.bounds.place(), self._in_force
         if known is None or known[0] is not self._given or known[1] is not place:
             known = self._in_force = (self._given, place, permissions.with_real_paths(self._given, place))
