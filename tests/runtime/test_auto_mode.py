@@ -67,6 +67,17 @@ async def test_what_the_model_allows_runs_and_nobody_is_asked(small: Small, tmp_
     assert frames[-1]["modelUsage"]["small"]["inputTokens"] == 7
 
 
+async def test_the_model_is_told_where_a_link_leads_and_its_yes_opens_that(small: Small, tmp_path: Path) -> None:
+    model = small.says(YES)
+    (tmp_path / "outside.txt").write_text("the content")
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace/link").symlink_to(tmp_path / "outside.txt")
+    frames = await run(tmp_path, Call("Read", {"file_path": "link"}))
+    assert "the content" in text_of(results(frames)[0])
+    told = json.loads(model.requests[0].messages[0].content[0]["text"])
+    assert f"really leads to {tmp_path}/outside.txt" in told["why_asked"]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
