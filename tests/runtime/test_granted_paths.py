@@ -318,6 +318,14 @@ async def test_a_rule_about_where_a_link_inside_leads_covers_reading_through_it(
     assert SECRET in text_of(await ground.last(*calls_of("Read", ground.workspace / "link"), allowed_tools=rules))
 
 
+@pytest.mark.skipif(not os.path.exists("/etc/os-release"), reason="this system has no such file")
+@pytest.mark.parametrize("way", ["tool rule", "mode", "PreToolUse hook"])
+async def test_a_yes_counts_for_a_link_to_what_is_read_unasked(way: str, ground: Ground) -> None:
+    (ground.workspace / "link").symlink_to("/etc/os-release")
+    result = await ground.last(Call("Read", {"file_path": "link"}), **WAYS[way](ground.outside))
+    assert not result.is_error, text_of(result)
+
+
 # answers that change the call
 
 

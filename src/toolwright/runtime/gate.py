@@ -141,8 +141,9 @@ class Gate:
         if hook.decision == "allow" and decision.caged and self.mode != "plan" and decision.reason_type != "safetyCheck":
             return replace(decision, caged=False)
         if hook.decision == "allow" and decision.behavior == "ask" and not must_reach_a_person(call, decision):
-            allowed = replace(decision, behavior="allow", reason=hook.reason or "A hook allowed it.", reason_type="hook")
-            return replace(allowed, granted=self.granted(call))
+            decision = replace(decision, behavior="allow", reason=hook.reason or "A hook allowed it.", reason_type="hook")
+        if hook.decision == "allow" and decision.behavior == "allow":
+            return replace(decision, granted=self.granted(call))
         return decision
 
     def granted(self, call: Call, *, asked: Call | None = None) -> tuple[str, ...]:
