@@ -15,12 +15,15 @@ from msgspec import Struct
 from toolwright.tools.base import ToolFailure
 from toolwright.tools.closest import explain_missing
 from toolwright.tools.matching import (
+    Occurrences,
     Span,
-    find_spans,
     has_straight_quotes,
+    iter_spans,
     line_above,
     line_below,
     line_of,
+    occurrences,
+    replace_all,
     replace_spans,
     with_quotes_of,
 )
@@ -249,36 +252,55 @@ def _substituted(data: bytes, replacement: Replacement, format_: TextFormat) -> 
         return data + _encoded(replacement, format_), Made(1, (1,))
     if not replacement.old_string:
         raise ToolFailure(_NOT_EMPTY)
-    spans = find_spans(data, replacement.old_string, format_)
-    curly = not spans and has_straight_quotes(replacement.old_string)
+    old = replacement.old_string
+    found = occurrences(data, old, format_, most=_MOST_LINE_NUMBERS)
+    curly = not found.count and has_straight_quotes(old)
     if curly:
-        spans = find_spans(data, replacement.old_string, format_, any_quotes=True)
-    lines = tuple(line_of(data, start, format_) for start, _ in spans[:_MOST_LINE_NUMBERS])
-    made = Made(len(spans), lines, spans[0][0] if spans else 0, len(data) - spans[-1][1] if spans else 0, curly)
-    _require_one(data, spans, replacement, made=made, format_=format_)
+        found = occurrences(data, old, format_, most=_MOST_LINE_NUMBERS, any_quotes=True)
+    lines = tuple(line_of(data, start, format_) for start, _ in found.first)
+    behind = len(data) - found.end if found.count else 0
+    made = Made(found.count, lines, found.first[0][0] if found.count else 0, behind, curly)
+    _require_one(data, replacement, made=made, format_=format_)
     try:
-        return replace_spans(
-            data, spans, _new_texts(data, spans, replacement, format_) if curly else replacement.new_string, format_
-        ), made
+        return _replaced(data, found, replacement, format_, curly=curly), made
     except UnicodeEncodeError as error:
         raise ToolFailure(_cannot_store(error, format_)) from None
 
 
-def _new_texts(data: bytes, spans: list[Span], replacement: Replacement, format_: TextFormat) -> list[str]:
-    """For each place the new text with the quotes that stand there."""
-    found = [format_.decode(format_.mark + data[start:end]).replace("\r\n", "\n") for start, end in spans]
-    old, new = (text.replace("\r\n", "\n") for text in (replacement.old_string, replacement.new_string))
-    made = {text: with_quotes_of(text, old, new) for text in set(found)}
-    return [made[text] for text in found]
+def _replaced(data: bytes, found: Occurrences, replacement: Replacement, format_: TextFormat, *, curly: bool) -> bytes:
+    old, new = replacement.old_string, replacement.new_string
+    if curly:
+        spans = iter_spans(data, old, format_, any_quotes=True)
+        return replace_spans(data, spans, _QuotesKept(data, replacement, format_), format_)
+    if found.count == len(found.first):
+        return replace_spans(data, found.first, new, format_)
+    return replace_all(data, old, new, format_)
 
 
-def _require_one(data: bytes, spans: list[Span], replacement: Replacement, *, made: Made, format_: TextFormat) -> None:
-    if not spans:
+class _QuotesKept:
+    """Gives for each place the new text with the quotes that stand there."""
+
+    def __init__(self, data: bytes, replacement: Replacement, format_: TextFormat) -> None:
+        self._data = data
+        self._format = format_
+        self._old, self._new = (text.replace("\r\n", "\n") for text in (replacement.old_string, replacement.new_string))
+        self._made: dict[str, str] = {}
+
+    def __call__(self, span: Span) -> str:
+        found = self._format.decode(self._format.mark + self._data[slice(*span)]).replace("\r\n", "\n")
+        made = self._made.get(found)
+        if made is None:
+            made = self._made[found] = with_quotes_of(found, self._old, self._new)
+        return made
+
+
+def _require_one(data: bytes, replacement: Replacement, *, made: Made, format_: TextFormat) -> None:
+    if not made.count:
         explanation = explain_missing(format_.decode(data), replacement.old_string)
         raise ToolFailure(f"String to replace not found in file. {explanation}")
-    if len(spans) > 1 and not replacement.replace_all:
+    if made.count > 1 and not replacement.replace_all:
         raise ToolFailure(
-            f"old_string occurs {len(spans)} times in the file ({made.where}), but replace_all is false. "
+            f"old_string occurs {made.count} times in the file ({made.where}), but replace_all is false. "
             "Add surrounding lines to make it unique, or set replace_all."
         )
 
@@ -286,9 +308,13 @@ def _require_one(data: bytes, spans: list[Span], replacement: Replacement, *, ma
 def _lost_on_the_way(original: bytes, data: bytes, replacement: Replacement, format_: TextFormat) -> str:
     """Why a text that was in the file is not there any more: an earlier replacement of the same call took it."""
     wanted = replacement.old_string
-    if data is original or not wanted or find_spans(data, wanted, format_) or not find_spans(original, wanted, format_):
+    if data is original or not wanted or _holds(data, wanted, format_) or not _holds(original, wanted, format_):
         return ""
     return " The text was in the file before the edits that come first: write old_string as they leave it."
+
+
+def _holds(data: bytes, text: str, format_: TextFormat) -> bool:
+    return next(iter_spans(data, text, format_), None) is not None
 
 
 def _numbered(problem: str, number: int, total: int) -> str:

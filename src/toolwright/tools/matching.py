@@ -7,7 +7,10 @@ what it puts in gets the line ends of the place it goes to. Knows no files.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from msgspec import Struct
 
 from toolwright.workspace.text import TextFormat
 
@@ -15,10 +18,45 @@ Span = tuple[int, int]
 
 _MOST_STEPS = 1 << 22
 """So many comparisons, the most that looking from the end can take, are a few milliseconds."""
-
-
+_WINDOW = 1 << 20
+"""Bytes that are looked through at a time."""
+_LONGEST_CHARACTER = 8
+"""Bytes that no character takes more of: a line end is two of at most four."""
 _QUOTES = {"'": "'\u2018\u2019", '"': '"\u201c\u201d'}
 """What a straight quote may stand for in a file."""
+
+
+class Occurrences(Struct, frozen=True):
+    """How often a text stands in a file, and the byte ranges of the first ones and of the last."""
+
+    count: int
+    first: tuple[Span, ...]
+    end: int = 0
+    """No occurrence goes on behind this byte."""
+
+
+def occurrences(data: bytes, text: str, format_: TextFormat, *, most: int, any_quotes: bool = False) -> Occurrences:
+    """Where `text` occurs; the first `most` places are kept, so that very many of them take no memory."""
+    spans = iter_spans(data, text, format_, any_quotes=any_quotes)
+    first = tuple(islice(spans, most))
+    if any_quotes or len(first) < most or not _is_plain(data, text, "", format_):
+        count, last = len(first), first[-1] if first else (0, 0)
+        for span in spans:
+            count, last = count + 1, span
+        return Occurrences(count, first, last[1])
+    wanted, start = format_.encode(text), first[-1][1]
+    rest = sum(data.count(wanted, *window) for window in _windows(data, wanted, start))
+    return Occurrences(len(first) + rest, first, data.rfind(wanted) + len(wanted))
+
+
+def replace_all(data: bytes, text: str, new: str, format_: TextFormat) -> bytes:
+    """`data` with each occurrence replaced by `new`. Raises UnicodeEncodeError for what the encoding cannot hold."""
+    if not _is_plain(data, text, new, format_):
+        return replace_spans(data, iter_spans(data, text, format_), new, format_)
+    wanted, wished = format_.encode(text), format_.encode(new)
+    mark = len(format_.mark)
+    pieces = [data[slice(*window)].replace(wanted, wished) for window in _windows(data, wanted, mark)]
+    return b"".join((format_.mark, *pieces))
 
 
 def find_spans(data: bytes, text: str, format_: TextFormat, *, any_quotes: bool = False) -> list[Span]:
@@ -26,20 +64,23 @@ def find_spans(data: bytes, text: str, format_: TextFormat, *, any_quotes: bool 
 
     With `any_quotes`, a straight quote also means a curly one.
     """
+    return list(iter_spans(data, text, format_, any_quotes=any_quotes))
+
+
+def iter_spans(data: bytes, text: str, format_: TextFormat, *, any_quotes: bool = False) -> Iterator[Span]:
+    """The same, one by one."""
     try:
-        find = _pattern_finder(data, _pattern(text, format_, any_quotes=True)) if any_quotes else _finder(data, text, format_)
+        find = _pattern_finder(data, text, format_, any_quotes=True) if any_quotes else _finder(data, text, format_)
     except UnicodeEncodeError:  # what the encoding cannot hold cannot be in the file
-        return []
-    spans: list[Span] = []
+        return
     position = len(format_.mark)
     while found := find(position):
         start, end = found
         if not format_.is_boundary(data, start):  # between two halves of a character
             position = start + 1
             continue
-        spans.append(found)
+        yield found
         position = end
-    return spans
 
 
 def has_straight_quotes(text: str) -> bool:
@@ -69,22 +110,22 @@ def _shared(one: str, other: str) -> int:
     return next((number for number, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def replace_spans(data: bytes, spans: Sequence[Span], new: str | Sequence[str], format_: TextFormat) -> bytes:
-    """`data` with each span replaced by `new`, or by its own of several.
+def replace_spans(data: bytes, spans: Iterable[Span], new: str | Callable[[Span], str], format_: TextFormat) -> bytes:
+    """`data` with each span replaced by `new`, or by what that gives for it.
 
     Raises UnicodeEncodeError for what the encoding cannot hold.
     """
-    texts = [new] * len(spans) if isinstance(new, str) else new
-    has_crlf = _has_crlf(data, format_)
-    pieces: list[bytes | memoryview] = []
-    whole, position = memoryview(data), 0  # views are joined without being copied first
-    for (start, end), text in zip(spans, texts, strict=True):
-        pieces += (
-            whole[position:start],
-            format_.encode(_with_line_ends(text, data, (start, end), format_) if has_crlf else text),
-        )
+    ends = _LineEnds(data, format_) if _has_crlf(data, format_) else None
+    changed = bytearray()
+    whole, position = memoryview(data), 0
+    for span in spans:
+        start, end = span
+        text = new if isinstance(new, str) else new(span)
+        changed += whole[position:start]
+        changed += format_.encode(text if ends is None else ends.of(text, span))
         position = end
-    return b"".join((*pieces, whole[position:]))
+    changed += whole[position:]
+    return bytes(changed)
 
 
 def line_of(data: bytes, offset: int, format_: TextFormat) -> int:
@@ -115,7 +156,7 @@ def line_below(data: bytes, offset: int, count: int) -> int:
 def _finder(data: bytes, text: str, format_: TextFormat) -> Callable[[int], Span | None]:
     """A function: a position → the next occurrence from there on."""
     if "\n" in text and _has_crlf(data, format_):
-        return _pattern_finder(data, _pattern(text, format_))
+        return _pattern_finder(data, text, format_)
     wanted = format_.encode(text)
     lone = _lone_place(data, wanted)
     if lone is not None:
@@ -128,8 +169,21 @@ def _finder(data: bytes, text: str, format_: TextFormat) -> Callable[[int], Span
     return find
 
 
-def _pattern_finder(data: bytes, pattern: re.Pattern[bytes]) -> Callable[[int], Span | None]:
-    return lambda position: found.span() if (found := pattern.search(data, position)) else None
+def _pattern_finder(data: bytes, text: str, format_: TextFormat, *, any_quotes: bool = False) -> Callable[[int], Span | None]:
+    """The same for a text that may be stored in several ways; looks through one window after the other."""
+    pattern = _pattern(text, format_, any_quotes=any_quotes)
+    longest = _LONGEST_CHARACTER * len(text)
+
+    def find(position: int) -> Span | None:
+        while position <= len(data):
+            border = position + _WINDOW
+            found = pattern.search(data, position, border + longest)
+            if found and found.start() < border:
+                return found.span()
+            position = border
+        return None
+
+    return find
 
 
 def _lone_place(data: bytes, wanted: bytes) -> int | None:
@@ -167,13 +221,46 @@ def _one_of(characters: str, format_: TextFormat) -> bytes:
     return b"(?:" + b"|".join(re.escape(format_.encode(character)) for character in characters) + b")"
 
 
-def _with_line_ends(new: str, data: bytes, span: Span, format_: TextFormat) -> str:
-    """`new` with the line ends of what it replaces, or else those most common in the file."""
-    plain = new.replace("\r\n", "\n")
-    replaced = format_.decode(format_.mark + data[slice(*span)])
-    if "\n" in replaced:
-        crlf = replaced[: replaced.index("\n")].endswith("\r")
-    else:
-        whole = format_.decode(data)
-        crlf = 2 * whole.count("\r\n") > whole.count("\n")
-    return plain.replace("\n", "\r\n") if crlf else plain
+class _LineEnds:
+    """Which line ends a text gets: those of what it replaces, or else those most common in the file."""
+
+    __slots__ = ("_data", "_format", "_usual")
+
+    def __init__(self, data: bytes, format_: TextFormat) -> None:
+        self._data = data
+        self._format = format_
+        self._usual: bool | None = None
+
+    def of(self, new: str, span: Span) -> str:
+        if "\n" not in new:
+            return new
+        plain = new.replace("\r\n", "\n")
+        replaced = self._format.decode(self._format.mark + self._data[slice(*span)])
+        crlf = replaced[: replaced.index("\n")].endswith("\r") if "\n" in replaced else self._is_usual()
+        return plain.replace("\n", "\r\n") if crlf else plain
+
+    def _is_usual(self) -> bool:
+        if self._usual is None:
+            crlf, line_feed = map(self._format.encode, ("\r\n", "\n"))
+            self._usual = 2 * self._data.count(crlf) > self._data.count(line_feed)
+        return self._usual
+
+
+def _is_plain(data: bytes, text: str, new: str, format_: TextFormat) -> bool:
+    """Whether bytes that look like `text` are always `text`, and what replaces them needs no line ends of its own."""
+    if not format_.is_bytewise or ("\n" in f"{text}{new}" and _has_crlf(data, format_)):
+        return False
+    try:
+        return bool(format_.encode(text))
+    except UnicodeEncodeError:
+        return False
+
+
+def _windows(data: bytes, wanted: bytes, start: int) -> Iterator[Span]:
+    """Pieces of `data` that no occurrence lies across: nothing here keeps the interpreter to itself for long."""
+    foreign = re.compile(b"[^" + b"".join(b"\\x%02x" % byte for byte in set(wanted)) + b"]" if len(wanted) > 1 else b"")
+    while start < len(data):
+        border = foreign.search(data, start + _WINDOW)
+        end = border.end() if border else len(data)
+        yield start, end
+        start = end

@@ -46,6 +46,11 @@ class TextFormat(Struct, frozen=True):
         """One means as well that this byte is never a part of another character."""
         return 2 if self.encoding.startswith("utf-16") else 1
 
+    @property
+    def is_bytewise(self) -> bool:
+        """Whether the bytes of a text are never found where that text is not."""
+        return self.bytes_per_line_feed == 1 and self.encoding not in _MULTIBYTE
+
     def decode(self, data: bytes) -> str:
         """Text for reading. Bytes that do not fit the encoding are shown as `\\xNN`."""
         return data[len(self.mark) :].decode(self.encoding, "backslashreplace")
