@@ -67,6 +67,7 @@ def test_instructions_to_append_can_come_from_a_file(tmp_path: Path) -> None:
         (["--resume=abc"], "resume", "abc"),
         (["--session-id=abc"], "session_id", "abc"),
         (["--fork-session"], "fork_session", True),
+        (["--no-session-persistence"], "persist_session", False),
         (["--resume-session-at=m"], "resume_session_at", "m"),
         (["--resume-drops-turn=m"], "resume_drops_turn", "m"),
         (["--settings", "{}"], "settings", "{}"),

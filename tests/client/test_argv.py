@@ -76,6 +76,7 @@ def test_every_form_of_the_system_prompt(prompt: Any, expected: list[str]) -> No
         ({"include_hook_events": True}, ["--include-hook-events"]),
         ({"strict_mcp_config": True}, ["--strict-mcp-config"]),
         ({"fork_session": True}, ["--fork-session"]),
+        ({"persist_session": False}, ["--no-session-persistence"]),
         ({"resume_session_at": "m", "resume_drops_turn": "t"}, ["--resume-session-at=m", "--resume-drops-turn=t"]),
         ({"setting_sources": []}, ["--setting-sources="]),
         ({"setting_sources": ["user", "local"]}, ["--setting-sources=user,local"]),

@@ -76,6 +76,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("resume", "text", CONVERSATION, "Go on with this conversation", "session", short="r"),
     Flag("fork-session", "switch", CONVERSATION, "With --resume or --continue: as a copy, under a new id"),
     Flag("session-id", "text", CONVERSATION, "The id of the new conversation (a UUID)", "uuid"),
+    Flag("no-session-persistence", "switch", CONVERSATION, "Write no transcript: the session cannot be resumed"),
     Flag("tools", "rules", TOOLS, 'The built-in tools to offer: names, "default", or "" for none', "names"),
     Flag("allowed-tools", "rules", TOOLS, "Tool rules that need no permission, e.g. 'Read,Bash(git log:*)'", "rules"),
     Flag("disallowed-tools", "rules", TOOLS, "Tool rules whose calls are denied, e.g. 'Bash(rm:*)'", "rules"),
@@ -113,7 +114,6 @@ FLAGS: tuple[Flag, ...] = (
     Flag("debug-file", "text"),
     Flag("managed-settings", "text"),
     Flag("project-config-root", "text"),
-    Flag("no-session-persistence", "switch"),
 )  # fmt: skip
 
 

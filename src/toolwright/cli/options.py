@@ -43,7 +43,6 @@ _SAME = {
 _WITHOUT_FIELD = (
     *("replay-user-messages", "session-mirror", "rewind-files", "trust-workspace"),
     *("allow-dangerously-skip-permissions", "await-initialize", "agent", "managed-settings", "project-config-root"),
-    "no-session-persistence",
 )
 
 _SETTING_SOURCES = ("user", "project", "local")
@@ -55,6 +54,7 @@ def options_from_flags(values: Mapping[str, Any], environment: Mapping[str, str]
 
     _refuse_contradictions(values)
     fields = {field: values[name] for name, field in _SAME.items() if values.get(name) not in (None, False)}
+    fields["persist_session"] = not values.get("no-session-persistence")
     fields["system_prompt"] = _system_prompt(values)
     fields["extra_args"] = _extra_args(values)
     for make in (_tools, _limits, _thinking, _output_format, _mcp_servers, _agents, _plugins, _from_environment):

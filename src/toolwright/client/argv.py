@@ -216,6 +216,7 @@ ROWS: tuple[Row, ...] = (
     lambda options: switch("--fork-session", options.fork_session),
     lambda options: equals("--resume-session-at", options.resume_session_at),
     lambda options: equals("--resume-drops-turn", options.resume_drops_turn),
+    lambda options: switch("--no-session-persistence", not options.persist_session),
     lambda options: switch("--session-mirror", options.session_store is not None),
     lambda options: equals("--setting-sources", setting_sources(options)),
     plugins,

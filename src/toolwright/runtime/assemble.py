@@ -32,7 +32,7 @@ from toolwright.runtime.limits import Limits
 from toolwright.runtime.model_choice import choose_models, sampling, whole_number
 from toolwright.runtime.permission_choice import SessionBounds, judge_of, rules_of
 from toolwright.runtime.planning import PlanNews
-from toolwright.runtime.resume import Beginning, begin
+from toolwright.runtime.resume import Beginning, begun
 from toolwright.runtime.server_progress import progress_frames
 from toolwright.runtime.server_prompts import ServerPrompts
 from toolwright.runtime.server_waits import first_turn_patience, output_limit, waits_for_servers
@@ -75,7 +75,9 @@ def open_session(options: ClaudeAgentOptions, *, host: Host | None = None, tells
 
 async def assemble(options: ClaudeAgentOptions, host: Host, session: LocalSession) -> Parts:
     """Put the rooms together."""
-    assembly = Assembly(options, host, session)
+    ground = ground_of(options)
+    beginning = await begun(options, ground.env, ground.cwd)
+    assembly = Assembly(options, host, session, ground=ground, beginning=beginning)
     try:
         await assembly.open()
     except BaseException:
@@ -106,12 +108,16 @@ class Assembly:
         "source",
     )
 
-    def __init__(self, options: ClaudeAgentOptions, host: Host, session: LocalSession) -> None:
+    def __init__(
+        self, options: ClaudeAgentOptions, host: Host, session: LocalSession, *, ground: Ground, beginning: Beginning
+    ) -> None:
         self._options, self._host, self._session = options, host, session
-        self._ground = ground = ground_of(options)
+        self._ground = ground
         for line in (*checks.without_effect(options), *notes_on(ground)):
             self.tell(line)
-        beginning = begin(options, ground.env, ground.cwd)
+        beginning.journal.on_unwritable = self._tell_unwritable
+        if beginning.problem is not None:
+            self._tell_unwritable(beginning.problem)
         self.source = beginning.source
         self._workspace = workspace_of(options, ground, beginning)
         offered = offered_tools(options, can_ask=host.can_use_tool is not None and host.converses)
@@ -276,6 +282,9 @@ class Assembly:
             prompt_id=turn.prompt.uuid if turn else None,
             effort=self._options.effort or "medium",  # what models do when nothing was chosen
         )
+
+    def _tell_unwritable(self, problem: object) -> None:
+        self.tell(f"toolwright: {problem} The session goes on in memory alone: it cannot be resumed.")
 
     def tell(self, line: str) -> None:
         """A line of diagnostics; what the caller's function raises is its own business and never ends a session."""

@@ -119,6 +119,7 @@ TYPES: dict[str, tuple[Check, str]] = {
     "permission_mode": (one_of(*get_args(PermissionMode)), f"one of {', '.join(get_args(PermissionMode))}"),
     "continue_conversation": (lambda v: isinstance(v, bool), "True or False"),
     "fork_session": (lambda v: isinstance(v, bool), "True or False"),
+    "persist_session": (lambda v: isinstance(v, bool), "True or False"),
     "resume": (is_uuid, "a session's id (a UUID)"),
     "session_id": (is_uuid, "a UUID"),
     "max_turns": (is_whole, "a whole number (None or 0: no limit)"),

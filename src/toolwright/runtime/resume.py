@@ -7,18 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from toolwright._version import COMPATIBLE_CLI_VERSION
 from toolwright.models.base import History, HistoryMessage
 from toolwright.runtime.ending import failed_to_start
 from toolwright.runtime.tool_calls import ToolCall
-from toolwright.sessions import Journal, config_dir, project_dir, project_key_for_directory, transcript_path
+from toolwright.sessions import Journal, JournalError, config_dir, project_dir, project_key_for_directory, transcript_path
 from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeAgentOptions, OptionsError, ResultError
+from toolwright.workspace.limits import in_thread
 
 if TYPE_CHECKING:
     from toolwright.sessions.history import LoadedMessage
     from toolwright.sessions.load import Transcript
+
+
+NO_TRANSCRIPT_FLAG = "no-session-persistence"
 
 
 class Beginning(Struct, frozen=True):
@@ -34,9 +39,15 @@ class Beginning(Struct, frozen=True):
     """Versions of files, for the workspace to know again."""
     deferred: ToolCall | None = None
     """A call that a hook put off: the history ends with it."""
+    problem: str | None = None
+    """Why it is not kept although it should be."""
 
 
-NO_TRANSCRIPT_FLAG = "no-session-persistence"
+async def begun(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Beginning:
+    """A transcript may be long: it is read in a thread."""
+    if options.resume is None and not options.continue_conversation:
+        return begin(options, env, cwd)
+    return await in_thread(lambda: begin(options, env, cwd))
 
 
 def begin(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Beginning:
@@ -44,13 +55,28 @@ def begin(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Begi
     source = source_transcript(options, config, key)
     if source is None:
         session_id = options.session_id or new_uuid()
-        path = transcript_path(config, key, session_id)
-        return Beginning(session_id, open_journal(path, session_id, cwd, env, is_kept=is_kept(options)))
-    if options.fork_session and is_kept(options):
+        journal = open_journal(transcript_path(config, key, session_id), session_id, cwd, env, persists=is_kept(options))
+        return Beginning(session_id, journal)
+    if options.fork_session:
+        return forked(source, options, cwd, env, folder=project_dir(config, key))
+    return resumed(source, options, cwd, env, at=options.resume_session_at)
+
+
+def forked(source: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str, str], *, folder: Path) -> Beginning:
+    """A copy of the conversation; where none can be written, or is to be kept, it is in memory alone."""
+    problem: str | None = None
+    if is_kept(options):
         from toolwright.sessions.fork import fork
 
-        source = fork(source, session_id=options.session_id, folder=project_dir(config, key), up_to=options.resume_session_at)
-    return resumed(source, options, cwd, env)
+        try:
+            copy = fork(source, session_id=options.session_id, folder=folder, up_to=options.resume_session_at)
+            return resumed(copy, options, cwd, env)
+        except JournalError as error:
+            problem = str(error)
+    beginning = resumed(source, options, cwd, env, at=options.resume_session_at)
+    session_id = options.session_id or new_uuid()
+    journal = open_journal(transcript_path(folder.parent.parent, folder.name, session_id), session_id, cwd, env, persists=False)
+    return replace(beginning, session_id=session_id, journal=journal, problem=problem)
 
 
 def source_transcript(options: ClaudeAgentOptions, config: Path, key: str) -> Path | None:
@@ -67,17 +93,15 @@ def source_transcript(options: ClaudeAgentOptions, config: Path, key: str) -> Pa
     return latest_session(config_dir=config, project_key=key)
 
 
-def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str, str]) -> Beginning:
+def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str, str], *, at: str | None = None) -> Beginning:
+    """The conversation in `path`, up to the message `at`."""
     from toolwright.sessions.load import load
 
     transcript = load(path)
-    is_copy = options.fork_session and is_kept(options)
-    messages, last_uuid = up_to(transcript, None if is_copy else options.resume_session_at)
+    messages, last_uuid = up_to(transcript, at)
     if options.resume_drops_turn is not None:
         check_dropped(transcript.messages[len(messages) :], options.resume_drops_turn)
-    if options.fork_session and not is_copy:
-        path = path.with_name(f"{options.session_id or new_uuid()}.jsonl")  # named, never written
-    journal = open_journal(path, path.stem, cwd, env, last_uuid, is_kept=is_kept(options))
+    journal = open_journal(path, path.stem, cwd, env, last_uuid, persists=is_kept(options))
     seen, put_off = transcript.files_seen_in(messages), transcript.put_off_in(messages)
     history = History(HistoryMessage(each.role, each.content) for each in (messages[:-1] if put_off else messages))
     deferred = ToolCall(put_off["id"], put_off["name"], put_off["input"]) if put_off else None
@@ -106,11 +130,12 @@ def check_dropped(dropped: list[LoadedMessage], expected: str) -> None:
 
 
 def is_kept(options: ClaudeAgentOptions) -> bool:
-    return NO_TRANSCRIPT_FLAG not in options.extra_args
+    """Whether a transcript is to be written."""
+    return options.persist_session and NO_TRANSCRIPT_FLAG not in options.extra_args
 
 
 def open_journal(
-    path: Path, session_id: str, cwd: str, env: Mapping[str, str], last_uuid: str | None = None, *, is_kept: bool = True
+    path: Path, session_id: str, cwd: str, env: Mapping[str, str], last_uuid: str | None = None, *, persists: bool = True
 ) -> Journal:
     return Journal(
         path,
@@ -119,7 +144,7 @@ def open_journal(
         version=COMPATIBLE_CLI_VERSION,
         entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT", "sdk-py"),
         last_uuid=last_uuid,
-        is_kept=is_kept,
+        persists=persists,
     )
 
 

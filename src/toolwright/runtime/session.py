@@ -17,6 +17,7 @@ from toolwright.protocol.lines import MOST_WAITING, weight
 from toolwright.runtime import controls, greeting
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.turn import Prompt, Turn
+from toolwright.sessions import patiently
 from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeSDKError, CLIConnectionError
 
@@ -113,7 +114,7 @@ class LocalSession:
         self._expect_open()
         prompt = read_prompt(frame)
         if frame.get("shouldQuery") is False:
-            self._append_only(prompt)
+            await self._append_only(prompt)
             return
         self._queue.append(prompt)
         self.wake()
@@ -217,11 +218,11 @@ class LocalSession:
         if self._tells_state:
             await self.emit(frames.session_state(state, self.started.conversation.session_id))
 
-    def _append_only(self, prompt: Prompt) -> None:
+    async def _append_only(self, prompt: Prompt) -> None:
         """A message for the record: the model sees it with the next one."""
         conversation = self.started.conversation
         conversation.give_up_deferred()
-        conversation.journal.user(prompt.content, uuid=prompt.uuid)
+        await patiently(lambda: conversation.journal.user(prompt.content, uuid=prompt.uuid))
         conversation.runner.workspace.mark(prompt.uuid)
         conversation.add_user(prompt.content)
 

@@ -22,7 +22,7 @@ from toolwright.runtime.ending import Ending, failed
 from toolwright.runtime.server_prompts import PromptFailure
 from toolwright.runtime.structured_output import MAX_ATTEMPTS, REMINDER
 from toolwright.runtime.tool_calls import Outcome, ToolCall
-from toolwright.sessions import JournalError
+from toolwright.sessions import JournalError, patiently
 from toolwright.stamps import new_uuid
 from toolwright.tools.base import ToolOutput
 
@@ -101,7 +101,7 @@ class Turn:
         put_off = await self._run_deferred() or await self._expand()
         if put_off is not None:
             return put_off
-        self._take_prompt()
+        await self._take_prompt()
         if self.conversation.replay_prompts and not self.prompt.own:
             await self.conversation.emit(self._replayed_prompt())
         ending: Ending | None = None
@@ -135,12 +135,13 @@ class Turn:
         self._content = self.prompt.content if expanded is None else [*expanded, *others]
         return None
 
-    def _take_prompt(self) -> None:
+    async def _take_prompt(self) -> None:
         conversation = self.conversation
         more = (*conversation.contexts, *conversation.take_news())
         content = [*self._content, *(text_block(text) for text in more)]
         self._before_prompt = False
-        conversation.journal.user(content, uuid=self.prompt.uuid, is_meta=self.prompt.own)
+        journal, prompt = conversation.journal, self.prompt
+        await patiently(lambda: journal.user(content, uuid=prompt.uuid, is_meta=prompt.own))
         conversation.runner.workspace.mark(self.prompt.uuid)
         conversation.add_user(content)
         conversation.contexts.clear()
@@ -244,10 +245,15 @@ class Turn:
         self._results[call.id] = block
         self._user_frames += 1
         structured = for_programs(output)
-        with conversation.journal.batch():
-            conversation.journal.user([block], uuid=uuid, tool_use_result=structured)
-            for seen in conversation.runner.workspace.reads.take_news():
-                conversation.journal.read_state(call.id, **seen)
+        news, journal = conversation.runner.workspace.reads.take_news(), conversation.journal
+
+        def write() -> None:
+            with journal.batch():
+                journal.user([block], uuid=uuid, tool_use_result=structured)
+                for seen in news:
+                    journal.read_state(call.id, **seen)
+
+        await patiently(write)
         await conversation.emit(frames.tool_result(block, session_id=conversation.session_id, uuid=uuid, structured=structured))
 
     def _close_results(self) -> None:
@@ -322,7 +328,7 @@ class Turn:
         conversation = self.conversation
         self._user_frames += 1
         frame = frames.synthetic_user(text, session_id=conversation.session_id)
-        conversation.journal.user([text_block(text)], uuid=frame["uuid"], is_meta=True)
+        await patiently(lambda: conversation.journal.user([text_block(text)], uuid=frame["uuid"], is_meta=True))
         conversation.add_user([text_block(text)])
         await conversation.emit(frame)
 
@@ -332,7 +338,7 @@ class Turn:
         reason = "aborted_tools" if self.phase == "tools" else "aborted_streaming"
         if self._before_prompt:
             await self._give_up_deferred()
-            self._take_prompt()
+            await self._take_prompt()
         await self._keep_partial_answer()
         not_run = NOT_RUN.format(reason="the person interrupted the turn.")
         await self._refuse(self._pending, CUT_SHORT if self.phase == "tools" else not_run)

@@ -13,7 +13,7 @@ git_head       the branch a folder is on
 """
 
 from .errors import JournalError
-from .journal import SYNTHETIC_MODEL, Journal
+from .journal import SYNTHETIC_MODEL, Journal, patiently
 from .paths import checked_session_id, config_dir, is_session_id, project_dir, project_key_for_directory, transcript_path
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "transcript_path",
     "checked_session_id",
     "is_session_id",
+    "patiently",
 ]

@@ -40,7 +40,7 @@ def fork(
     if heading:
         lines.append(encode_line({"type": "custom-title", "customTitle": heading, "sessionId": new_id}))
     target = (folder or source.parent) / f"{new_id}.jsonl"
-    create(target, b"".join(lines))
+    create(target, lines)
     return target
 
 

@@ -2,20 +2,24 @@
 
 Each entry hangs on the one before it (`parentUuid`); an assistant message is written block by block, under one message id.
 An entry is in the file when its method returns, or the method raises `JournalError` and the journal stands where it stood.
-Nothing is held open between entries, and no file exists before the first. Knows the layout of entries, not what a session
-does.
+Nothing is held open between entries, and no file exists before the first. Where the first entry cannot be written, or nothing
+is to be kept, the journal is one in name only: `on_unwritable` is told. Knows the layout of entries, not what a session does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
+
+import anyio
 
 from toolwright.stamps import new_uuid, timestamp
 
 from .encoding import encode_line
+from .errors import JournalBusy, JournalError
 from .git_head import git_branch
 from .lines import is_in_chain
 from .private_files import append
@@ -29,13 +33,46 @@ READ_STATE = "file-read-state"
 DEFERRED = "deferred-tool-use"
 """The type of a line that tells of a call which was put off and is to be run when the session goes on."""
 
+PATIENCE = 2.0
+"""Seconds to wait for another process that is writing to the same transcript."""
+_PAUSE = 0.02
+
 Content = str | list[dict[str, Any]]
+T = TypeVar("T")
+
+
+async def patiently(write: Callable[[], T]) -> T:
+    """Write to a journal, again and again while another process does, without keeping the event loop from anything else.
+
+    `write` must be ready to be called more than once. It is not broken off by a cancellation.
+    """
+    deadline = monotonic() + PATIENCE
+    while True:
+        try:
+            return write()
+        except JournalBusy:
+            if monotonic() > deadline:
+                raise
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(_PAUSE)
 
 
 class Journal:
     """The transcript of one session, for its one writer. Not made for use from several threads."""
 
-    __slots__ = ("_branch", "_is_kept", "_staged", "cwd", "entrypoint", "last_uuid", "path", "session_id", "version")
+    __slots__ = (
+        "_branch",
+        "_has_written",
+        "_staged",
+        "cwd",
+        "entrypoint",
+        "last_uuid",
+        "on_unwritable",
+        "path",
+        "persists",
+        "session_id",
+        "version",
+    )
 
     def __init__(
         self,
@@ -46,16 +83,19 @@ class Journal:
         version: str,
         entrypoint: str = "sdk-py",
         last_uuid: str | None = None,
-        is_kept: bool = True,
+        persists: bool = True,
     ) -> None:
-        """`last_uuid` is the entry to go on from, when a session is resumed. What is not kept is never written down."""
-        self._is_kept = is_kept
+        """`last_uuid` is the entry to go on from, when a session is resumed. Without `persists` nothing is written."""
         self.path = path
         self.session_id = session_id
         self.cwd = cwd
         self.version = version
         self.entrypoint = entrypoint
         self.last_uuid = last_uuid
+        self.persists = persists
+        self.on_unwritable: Callable[[JournalError], None] | None = None
+        """Told when the first entry cannot be written: from then on nothing is. Without it, that is an error like any other."""
+        self._has_written = False
         self._branch: str | None = None
         self._staged: list[bytes] | None = None
 
@@ -141,8 +181,8 @@ class Journal:
 
     def _write_batch(self, data: bytes, before: str | None) -> None:
         try:
-            if data and self._is_kept:
-                append(self.path, data)
+            if data:
+                self._append(data)
         except BaseException:
             self.last_uuid = before
             raise
@@ -172,5 +212,19 @@ class Journal:
     def _put(self, line: bytes) -> None:
         if self._staged is not None:
             self._staged.append(line)
-        elif self._is_kept:
-            append(self.path, line)
+        else:
+            self._append(line)
+
+    def _append(self, data: bytes) -> None:
+        if not self.persists:
+            return
+        try:
+            append(self.path, data)
+            self._has_written = True
+        except JournalBusy:
+            raise
+        except JournalError as error:
+            if self._has_written or self.on_unwritable is None:
+                raise
+            self.persists = False
+            self.on_unwritable(error)

@@ -7,15 +7,18 @@ import fcntl
 import os
 import stat
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
-from .errors import JournalError
+from .errors import JournalBusy, JournalError
 
 _CAREFULLY = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 """Never through a link, never into a child process, never waiting for a pipe's other end."""
 
-LOCK_PATIENCE = 2.0
-"""Seconds to wait for another process that is appending to the same file."""
+_BUFFER = 1 << 20
+
+LOCK_PATIENCE = 0.01
+"""Seconds to wait here and now for another process that is appending to the same file; who can wait longer tries again."""
 
 
 def append(path: Path, data: bytes) -> None:
@@ -36,13 +39,14 @@ def append(path: Path, data: bytes) -> None:
         raise JournalError(f"Cannot write the transcript {path}: {_reason(error)}. Nothing of this entry was kept.") from error
 
 
-def create(path: Path, data: bytes) -> None:
+def create(path: Path, lines: Iterable[bytes]) -> None:
     """Write a new file. Raises `JournalError`, also when there is one already."""
     try:
         descriptor = _open_to_write(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             _private_size(descriptor)
-            _write_or_undo(descriptor, data, 0)
+            with os.fdopen(descriptor, "wb", buffering=_BUFFER, closefd=False) as file:
+                file.writelines(lines)
         except OSError:
             os.unlink(path)
             raise
@@ -107,9 +111,7 @@ def _lock(descriptor: int, path: Path) -> None:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # given back when the descriptor is closed
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise JournalError(
-                    f"The transcript {path} is locked by another process. Resume it there, or fork it."
-                ) from None
+                raise JournalBusy(f"The transcript {path} is locked by another process. Resume it there, or fork it.") from None
             time.sleep(0.001)
 
 

@@ -168,6 +168,9 @@ class ClaudeAgentOptions:
     resume_drops_turn: str | None = None
     """With `resume_session_at`: refuse unless exactly the turn of this user message is dropped."""
 
+    persist_session: bool = True
+    """Keep the transcript; without, the session runs in memory and cannot be resumed."""
+
     agents: dict[str, AgentDefinition] | None = None
     """Subagents the model may use, by name."""
 
