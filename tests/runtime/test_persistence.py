@@ -44,6 +44,12 @@ async def test_a_config_folder_that_cannot_be_is_told_and_the_run_goes_on_in_mem
     assert "Not a directory" in line
 
 
+async def test_it_is_told_on_the_error_output_when_nobody_listens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert (await result_of(options_in(tmp_path, "one", config=tmp_path / "file/config"))).result == "one"
+    assert capsys.readouterr().err.count("The session goes on in memory alone") == 1
+
+
 async def test_without_persistence_nothing_is_written(tmp_path: Path) -> None:
     assert (await result_of(options_in(tmp_path, "one", persist_session=False))).result == "one"
     assert not list((tmp_path / "config").glob("**/*.jsonl"))

@@ -85,7 +85,7 @@ def test_the_title_says_that_it_is_a_fork(source: Path, tmp_path: Path) -> None:
 
 
 def test_a_fork_never_overwrites(source: Path) -> None:
-    with pytest.raises(JournalError, match="File exists"):
+    with pytest.raises(JournalError, match=r"There is a session .* already"):
         fork(source, session_id=SESSION)
     with pytest.raises(OptionsError, match="is not a session id"):
         fork(source, session_id="../x")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from support_sessions import SESSION, assert_valid, call, journal, text, write_sample
-from toolwright.sessions import Journal, JournalError
+from toolwright.sessions import Journal, JournalError, JournalInUse
 from toolwright.sessions.load import load
 
 
@@ -220,14 +220,18 @@ for number in range(int(sys.argv[2])):
 """
 
 
-def test_two_writers_never_mix_their_lines(tmp_path: Path) -> None:
+def test_of_two_writers_one_is_told_and_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(path), "200", name], stdout=subprocess.DEVNULL)
+    writers = {
+        name: subprocess.Popen([sys.executable, "-c", WRITER, str(path), "200", name], stdout=-1, stderr=-1, text=True)
         for name in ("a", "b")
-    ]
-    assert [writer.wait() for writer in writers] == [0, 0]
-    assert {entry["uuid"] for entry in entries(path)} == {f"{name}{number}" for name in "ab" for number in range(200)}
+    }
+    outputs = {name: writer.communicate() for name, writer in writers.items()}
+    told = [name for name, (_, errors) in outputs.items() if "JournalInUse" in errors or "JournalBusy" in errors]
+    assert told
+    assert all(writers[name].returncode == 0 for name in "ab" if name not in told)
+    acknowledged = {f"{name}{number}" for name, (numbers, _) in outputs.items() for number in numbers.split()}
+    assert acknowledged <= {entry["uuid"] for entry in entries(path)}
 
 
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
@@ -241,20 +245,49 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     assert {f"x{number}" for number in acknowledged} <= said
 
 
-def test_a_lock_that_stays_is_a_typed_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_stays_is_a_typed_error(tmp_path: Path) -> None:
     import fcntl
-
-    from toolwright.sessions import private_files
 
     log = journal(tmp_path)
     log.user("a")
-    monkeypatch.setattr(private_files, "LOCK_PATIENCE", 0.0)
     with log.path.open("rb") as holder:
         fcntl.flock(holder, fcntl.LOCK_EX)
-        with pytest.raises(JournalError, match="locked by another process"):
+        with pytest.raises(JournalInUse, match="is in use"):
             log.user("b")
     log.user("c")
     assert len(entries(log.path)) == 2
+
+
+@pytest.mark.anyio
+async def test_a_held_file_is_open_and_locked_until_the_last_lets_go(tmp_path: Path) -> None:
+    import fcntl
+
+    log = journal(tmp_path)
+    async with log.held():
+        assert not log.path.exists()
+        log.user("a")
+        with log.path.open("rb") as other:
+            async with log.held():
+                log.user("b")
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            before = set(os.listdir("/proc/self/fd"))
+    assert len(before - set(os.listdir("/proc/self/fd"))) == 2
+    with log.path.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert len(entries(log.path)) == 2
+
+
+@pytest.mark.anyio
+async def test_a_file_that_is_replaced_while_it_is_held_is_not_written_to(tmp_path: Path) -> None:
+    log = journal(tmp_path)
+    async with log.held():
+        log.user("a")
+        os.rename(log.path, tmp_path / "away")
+        log.path.write_bytes((tmp_path / "away").read_bytes())
+        with pytest.raises(JournalError, match="removed or cut short"):
+            log.user("b")
+    assert len(entries(log.path)) == 1
 
 
 def test_the_branch_is_read_without_running_anything(tmp_path: Path) -> None:

@@ -70,7 +70,8 @@ def test_a_session_cut_at_any_byte_goes_on_where_it_was_cut(sample: bytes, tmp_p
     path = tmp_path / "cut.jsonl"
     for end in range(0, len(sample), 37):
         path.write_bytes(sample[:end])
-        log = journal(tmp_path, last_uuid=load(path).last_uuid)
+        before = load(path)
+        log = journal(tmp_path, last_uuid=before.last_uuid, known=before.size)
         log.path = path
         log.user("and then?")
         after = load(path)

@@ -13,7 +13,6 @@ from toolwright.models.base import ModelError, Retry
 from toolwright.protocol import frames
 from toolwright.runtime import notices
 from toolwright.runtime.tool_calls import ToolCall
-from toolwright.sessions import patiently
 from toolwright.stamps import new_uuid
 
 if TYPE_CHECKING:
@@ -88,8 +87,7 @@ class Answer:
             self._message_id = conversation.unique_id(assembler.message_id, "msg")
         self._blocks.append(block)
         model, usage, uuid = self.model, dict(assembler.usage), new_uuid()
-        journal, message_id = conversation.journal, self._message_id
-        await patiently(lambda: journal.assistant(block, message_id=message_id, model=model, usage=usage, uuid=uuid))
+        conversation.journal.assistant(block, message_id=self._message_id, model=model, usage=usage, uuid=uuid)
         message = {"id": self._message_id, "model": model, "usage": usage}
         await conversation.emit(frames.assistant(block, session_id=conversation.session_id, message=message, uuid=uuid))
 

@@ -7,6 +7,7 @@ What rooms ask of each other later are methods of one object: a process may hold
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -284,7 +285,10 @@ class Assembly:
         )
 
     def _tell_unwritable(self, problem: object) -> None:
-        self.tell(f"toolwright: {problem} The session goes on in memory alone: it cannot be resumed.")
+        line = f"toolwright: {problem} The session goes on in memory alone: it cannot be resumed."
+        if self._options.stderr is None and sys.stderr is not None:  # what is lost must not be lost unsaid
+            print(line, file=sys.stderr)
+        self.tell(line)
 
     def tell(self, line: str) -> None:
         """A line of diagnostics; what the caller's function raises is its own business and never ends a session."""

@@ -13,7 +13,15 @@ from toolwright._version import COMPATIBLE_CLI_VERSION
 from toolwright.models.base import History, HistoryMessage
 from toolwright.runtime.ending import failed_to_start
 from toolwright.runtime.tool_calls import ToolCall
-from toolwright.sessions import Journal, JournalError, config_dir, project_dir, project_key_for_directory, transcript_path
+from toolwright.sessions import (
+    Journal,
+    JournalError,
+    JournalInUse,
+    config_dir,
+    project_dir,
+    project_key_for_directory,
+    transcript_path,
+)
 from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeAgentOptions, OptionsError, ResultError
 from toolwright.workspace.limits import in_thread
@@ -44,10 +52,13 @@ class Beginning(Struct, frozen=True):
 
 
 async def begun(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Beginning:
-    """A transcript may be long: it is read in a thread."""
+    """A transcript may be long, and another session in the middle of a turn: it is read in a thread."""
     if options.resume is None and not options.continue_conversation:
         return begin(options, env, cwd)
-    return await in_thread(lambda: begin(options, env, cwd))
+    try:
+        return await in_thread(lambda: begin(options, env, cwd))
+    except JournalInUse as error:
+        raise not_begun(str(error)) from None
 
 
 def begin(options: ClaudeAgentOptions, env: Mapping[str, str], cwd: str) -> Beginning:
@@ -71,6 +82,8 @@ def forked(source: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str
         try:
             copy = fork(source, session_id=options.session_id, folder=folder, up_to=options.resume_session_at)
             return resumed(copy, options, cwd, env)
+        except JournalInUse:
+            raise
         except JournalError as error:
             problem = str(error)
     beginning = resumed(source, options, cwd, env, at=options.resume_session_at)
@@ -88,7 +101,7 @@ def source_transcript(options: ClaudeAgentOptions, config: Path, key: str) -> Pa
     if options.resume is not None:
         found = find_session(options.resume, config_dir=config, project_key=key)
         if found is None:
-            raise no_such_session(options.resume)
+            raise not_begun(f"No conversation found with session ID: {options.resume}")
         return found
     return latest_session(config_dir=config, project_key=key)
 
@@ -97,11 +110,11 @@ def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str,
     """The conversation in `path`, up to the message `at`."""
     from toolwright.sessions.load import load
 
-    transcript = load(path)
+    transcript = load(path, at_rest=is_kept(options) and not options.fork_session)
     messages, last_uuid = up_to(transcript, at)
     if options.resume_drops_turn is not None:
         check_dropped(transcript.messages[len(messages) :], options.resume_drops_turn)
-    journal = open_journal(path, path.stem, cwd, env, last_uuid, persists=is_kept(options))
+    journal = open_journal(path, path.stem, cwd, env, last_uuid, known=transcript.size, persists=is_kept(options))
     seen, put_off = transcript.files_seen_in(messages), transcript.put_off_in(messages)
     history = History(HistoryMessage(each.role, each.content) for each in (messages[:-1] if put_off else messages))
     deferred = ToolCall(put_off["id"], put_off["name"], put_off["input"]) if put_off else None
@@ -135,7 +148,14 @@ def is_kept(options: ClaudeAgentOptions) -> bool:
 
 
 def open_journal(
-    path: Path, session_id: str, cwd: str, env: Mapping[str, str], last_uuid: str | None = None, *, persists: bool = True
+    path: Path,
+    session_id: str,
+    cwd: str,
+    env: Mapping[str, str],
+    last_uuid: str | None = None,
+    *,
+    known: int = 0,
+    persists: bool = True,
 ) -> Journal:
     return Journal(
         path,
@@ -144,10 +164,10 @@ def open_journal(
         version=COMPATIBLE_CLI_VERSION,
         entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT", "sdk-py"),
         last_uuid=last_uuid,
+        known=known,
         persists=persists,
     )
 
 
-def no_such_session(session_id: str) -> ResultError:
-    frame: dict[str, Any] = failed_to_start(f"No conversation found with session ID: {session_id}")
-    return ResultError.from_result(frame, 1)
+def not_begun(problem: str) -> ResultError:
+    return ResultError.from_result(failed_to_start(problem), 1)

@@ -17,7 +17,6 @@ from toolwright.protocol.lines import MOST_WAITING, weight
 from toolwright.runtime import controls, greeting
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.turn import Prompt, Turn
-from toolwright.sessions import patiently
 from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeSDKError, CLIConnectionError
 
@@ -221,8 +220,9 @@ class LocalSession:
     async def _append_only(self, prompt: Prompt) -> None:
         """A message for the record: the model sees it with the next one."""
         conversation = self.started.conversation
-        conversation.give_up_deferred()
-        await patiently(lambda: conversation.journal.user(prompt.content, uuid=prompt.uuid))
+        async with conversation.journal.held():
+            conversation.give_up_deferred()
+            conversation.journal.user(prompt.content, uuid=prompt.uuid)
         conversation.runner.workspace.mark(prompt.uuid)
         conversation.add_user(prompt.content)
 

@@ -22,7 +22,7 @@ from toolwright.runtime.ending import Ending, failed
 from toolwright.runtime.server_prompts import PromptFailure
 from toolwright.runtime.structured_output import MAX_ATTEMPTS, REMINDER
 from toolwright.runtime.tool_calls import Outcome, ToolCall
-from toolwright.sessions import JournalError, patiently
+from toolwright.sessions import JournalError
 from toolwright.stamps import new_uuid
 from toolwright.tools.base import ToolOutput
 
@@ -70,6 +70,7 @@ class Turn:
         self._api_seconds = 0.0
         self._started = time.perf_counter()
         self._before_prompt = True
+        self._announced = False
 
     def interrupt(self) -> None:
         """Stop at the next moment something is waited for; the turn then ends in order."""
@@ -79,8 +80,10 @@ class Turn:
         """Play the turn. `announce` is the init frame; the answer is the result frame, already sent."""
         self.conversation.start_turn()
         try:
-            ending = await self._play_to_the_end(announce)
+            async with self.conversation.journal.held():
+                ending = await self._play_to_the_end(announce)
         except JournalError as error:
+            await self._announce(announce)
             self._mend_history()
             ending = failed("error_during_execution", "turn_setup_failed", str(error))
         frame = self._result(ending)
@@ -95,19 +98,24 @@ class Turn:
 
     async def _play(self, announce: frames.Frame) -> Ending:
         blocked = await self._submit()
-        await self.conversation.emit(announce)
+        await self._announce(announce)
         if blocked is not None:
             return blocked
         put_off = await self._run_deferred() or await self._expand()
         if put_off is not None:
             return put_off
-        await self._take_prompt()
+        self._take_prompt()
         if self.conversation.replay_prompts and not self.prompt.own:
             await self.conversation.emit(self._replayed_prompt())
         ending: Ending | None = None
         while ending is None:
             ending = await self._step()
         return ending
+
+    async def _announce(self, announce: frames.Frame) -> None:
+        if not self._announced:
+            self._announced = True
+            await self.conversation.emit(announce)
 
     # the prompt
 
@@ -135,13 +143,12 @@ class Turn:
         self._content = self.prompt.content if expanded is None else [*expanded, *others]
         return None
 
-    async def _take_prompt(self) -> None:
+    def _take_prompt(self) -> None:
         conversation = self.conversation
         more = (*conversation.contexts, *conversation.take_news())
         content = [*self._content, *(text_block(text) for text in more)]
         self._before_prompt = False
-        journal, prompt = conversation.journal, self.prompt
-        await patiently(lambda: journal.user(content, uuid=prompt.uuid, is_meta=prompt.own))
+        conversation.journal.user(content, uuid=self.prompt.uuid, is_meta=self.prompt.own)
         conversation.runner.workspace.mark(self.prompt.uuid)
         conversation.add_user(content)
         conversation.contexts.clear()
@@ -245,15 +252,10 @@ class Turn:
         self._results[call.id] = block
         self._user_frames += 1
         structured = for_programs(output)
-        news, journal = conversation.runner.workspace.reads.take_news(), conversation.journal
-
-        def write() -> None:
-            with journal.batch():
-                journal.user([block], uuid=uuid, tool_use_result=structured)
-                for seen in news:
-                    journal.read_state(call.id, **seen)
-
-        await patiently(write)
+        with conversation.journal.batch():
+            conversation.journal.user([block], uuid=uuid, tool_use_result=structured)
+            for seen in conversation.runner.workspace.reads.take_news():
+                conversation.journal.read_state(call.id, **seen)
         await conversation.emit(frames.tool_result(block, session_id=conversation.session_id, uuid=uuid, structured=structured))
 
     def _close_results(self) -> None:
@@ -328,7 +330,7 @@ class Turn:
         conversation = self.conversation
         self._user_frames += 1
         frame = frames.synthetic_user(text, session_id=conversation.session_id)
-        await patiently(lambda: conversation.journal.user([text_block(text)], uuid=frame["uuid"], is_meta=True))
+        conversation.journal.user([text_block(text)], uuid=frame["uuid"], is_meta=True)
         conversation.add_user([text_block(text)])
         await conversation.emit(frame)
 
@@ -338,7 +340,7 @@ class Turn:
         reason = "aborted_tools" if self.phase == "tools" else "aborted_streaming"
         if self._before_prompt:
             await self._give_up_deferred()
-            await self._take_prompt()
+            self._take_prompt()
         await self._keep_partial_answer()
         not_run = NOT_RUN.format(reason="the person interrupted the turn.")
         await self._refuse(self._pending, CUT_SHORT if self.phase == "tools" else not_run)

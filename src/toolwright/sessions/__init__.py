@@ -8,17 +8,19 @@ fork           a copy under new ids
 lines          bytes as entries, whatever happened to the file
 history        entries as messages that an API accepts
 encoding       one entry as one line
-private_files  opening and appending, for the owner only
+locked_file    appending, one session at a time
+private_files  opening, creating and reading, for the owner only
 git_head       the branch a folder is on
 """
 
-from .errors import JournalError
-from .journal import SYNTHETIC_MODEL, Journal, patiently
+from .errors import JournalError, JournalInUse
+from .journal import SYNTHETIC_MODEL, Journal
 from .paths import checked_session_id, config_dir, is_session_id, project_dir, project_key_for_directory, transcript_path
 
 __all__ = [
     "Journal",
     "JournalError",
+    "JournalInUse",
     "SYNTHETIC_MODEL",
     "config_dir",
     "project_dir",
@@ -26,5 +28,4 @@ __all__ = [
     "transcript_path",
     "checked_session_id",
     "is_session_id",
-    "patiently",
 ]

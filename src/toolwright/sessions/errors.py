@@ -7,5 +7,9 @@ class JournalError(ClaudeSDKError):
     """A transcript could not be written or read. The text names the file, what happened and what to do."""
 
 
-class JournalBusy(JournalError):
-    """Another process is writing to the transcript just now: worth another try, after a moment."""
+class JournalInUse(JournalError):
+    """Another session writes to the transcript, or has written to it: the text names both ways to go on."""
+
+
+class JournalBusy(JournalInUse):
+    """It is writing just now: worth another try, after a moment."""

@@ -2,27 +2,29 @@
 
 Each entry hangs on the one before it (`parentUuid`); an assistant message is written block by block, under one message id.
 An entry is in the file when its method returns, or the method raises `JournalError` and the journal stands where it stood.
-Nothing is held open between entries, and no file exists before the first. Where the first entry cannot be written, or nothing
-is to be kept, the journal is one in name only: `on_unwritable` is told. Knows the layout of entries, not what a session does.
+While it is `held`, for a turn, the file stays open and locked; otherwise nothing is open between entries, and no file exists
+before the first. Where the first entry cannot be written, or nothing is to be kept, the journal is one in name only:
+`on_unwritable` is told. Knows the layout of entries, not what a session does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 
 from toolwright.stamps import new_uuid, timestamp
 
 from .encoding import encode_line
-from .errors import JournalBusy, JournalError
+from .errors import JournalBusy, JournalError, JournalInUse
 from .git_head import git_branch
 from .lines import is_in_chain
-from .private_files import append
+from .locked_file import PATIENCE, PAUSE, LockedFile
+from .private_files import already_there
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The model of messages that no model wrote, such as an API error shown as an answer; they are not part of the history."""
@@ -33,28 +35,7 @@ READ_STATE = "file-read-state"
 DEFERRED = "deferred-tool-use"
 """The type of a line that tells of a call which was put off and is to be run when the session goes on."""
 
-PATIENCE = 2.0
-"""Seconds to wait for another process that is writing to the same transcript."""
-_PAUSE = 0.02
-
 Content = str | list[dict[str, Any]]
-T = TypeVar("T")
-
-
-async def patiently(write: Callable[[], T]) -> T:
-    """Write to a journal, again and again while another process does, without keeping the event loop from anything else.
-
-    `write` must be ready to be called more than once. It is not broken off by a cancellation.
-    """
-    deadline = monotonic() + PATIENCE
-    while True:
-        try:
-            return write()
-        except JournalBusy:
-            if monotonic() > deadline:
-                raise
-        with anyio.CancelScope(shield=True):
-            await anyio.sleep(_PAUSE)
 
 
 class Journal:
@@ -62,7 +43,10 @@ class Journal:
 
     __slots__ = (
         "_branch",
+        "_file",
         "_has_written",
+        "_holders",
+        "_known",
         "_staged",
         "cwd",
         "entrypoint",
@@ -83,9 +67,13 @@ class Journal:
         version: str,
         entrypoint: str = "sdk-py",
         last_uuid: str | None = None,
+        known: int = 0,
         persists: bool = True,
     ) -> None:
-        """`last_uuid` is the entry to go on from, when a session is resumed. Without `persists` nothing is written."""
+        """When a session is resumed, `last_uuid` is the entry to go on from, and `known` the bytes that were read of the file.
+
+        Without `persists` nothing is written.
+        """
         self.path = path
         self.session_id = session_id
         self.cwd = cwd
@@ -96,8 +84,55 @@ class Journal:
         self.on_unwritable: Callable[[JournalError], None] | None = None
         """Told when the first entry cannot be written: from then on nothing is. Without it, that is an error like any other."""
         self._has_written = False
+        self._known = known
+        """What stands in the file behind these bytes was written by somebody else."""
+        self._file: LockedFile | None = None
+        self._holders = 0
         self._branch: str | None = None
         self._staged: list[bytes] | None = None
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Keep other sessions from writing to the transcript meanwhile. Waits `PATIENCE` seconds for one that does the same.
+
+        Raises `JournalInUse` if it takes longer, or if another session has gone on with the conversation since.
+        """
+        await self._hold()
+        self._holders += 1
+        try:
+            yield
+        finally:
+            self._holders -= 1
+            if not self._holders and self._file is not None:
+                file, self._file = self._file, None
+                file.close()
+
+    async def _hold(self) -> None:
+        deadline = monotonic() + PATIENCE
+        while self.persists and self._file is None:
+            try:
+                with self._in_memory_if_unwritable():
+                    self._file = self._taken()
+                return
+            except JournalBusy:
+                if monotonic() > deadline:
+                    raise
+            await anyio.sleep(PAUSE)
+
+    def _taken(self) -> LockedFile | None:
+        """The file, locked and as this session left it; None if it has none yet."""
+        try:
+            file = LockedFile(self.path, create=False)
+        except FileNotFoundError:
+            if self._known:
+                raise self._removed() from None
+            return None
+        try:
+            self._expect_no_news(file)
+        except BaseException:
+            file.close()
+            raise
+        return file
 
     def user(
         self,
@@ -218,10 +253,48 @@ class Journal:
     def _append(self, data: bytes) -> None:
         if not self.persists:
             return
+        with self._in_memory_if_unwritable():
+            if self._file is not None:
+                return self._write(self._file, data)
+            try:
+                file = LockedFile(self.path, create=not self._known)
+            except FileNotFoundError:
+                raise self._removed() from None
+            try:
+                self._write(file, data)
+            finally:
+                if self._holders:
+                    self._file = file
+                else:
+                    file.close()
+
+    def _write(self, file: LockedFile, data: bytes) -> None:
+        self._expect_no_news(file)
+        self._known = file.append(data, self._known)
+        self._has_written = True
+
+    def _expect_no_news(self, file: LockedFile) -> None:
+        if not file.has_news(self._known):
+            return
+        if not self._known:
+            raise already_there(self.path)
+        raise JournalInUse(
+            f"Session {self.session_id} has been continued by another process or client (transcript {self.path}): going on "
+            "here would cut off what was said there. Resume it again to go on from there, or resume it with "
+            "fork_session=True (--fork-session) to go on under a new id."
+        )
+
+    def _removed(self) -> JournalError:
+        return JournalError(
+            f"Cannot write the transcript {self.path}: it was removed while the session went on. Start a new session."
+        )
+
+    @contextmanager
+    def _in_memory_if_unwritable(self) -> Iterator[None]:
+        """Where nothing was ever written, nothing is lost if nothing is kept; later it would be."""
         try:
-            append(self.path, data)
-            self._has_written = True
-        except JournalBusy:
+            yield
+        except JournalInUse:
             raise
         except JournalError as error:
             if self._has_written or self.on_unwritable is None:

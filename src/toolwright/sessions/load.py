@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .history import Block, LoadedMessage, Spoken, interrupted_result, valid_history
 from .journal import DEFERRED, READ_STATE, SYNTHETIC_MODEL
 from .lines import is_in_chain, read_lines
+from .locked_file import read_at_rest
 from .private_files import read
 
 
@@ -37,6 +39,8 @@ class Transcript(Struct, frozen=True):
 
     deferred: frozenset[str] = frozenset()
     """The ids of calls that were put off."""
+    size: int = 0
+    """Bytes of the file."""
 
     def put_off_in(self, messages: list[LoadedMessage]) -> Block | None:
         """The call that these messages end with, if it was put off: the last message only stands in for its result."""
@@ -86,10 +90,14 @@ class _Node(Struct):
         return {str(block.get(name)) for block in self.blocks if block.get("type") == kind} if self.is_message else set()
 
 
-def load(path: Path) -> Transcript:
-    """The conversation in the file. Raises `JournalError` only when the file cannot be opened."""
-    entries, problems = read_lines(read(path))
-    return transcript_of(entries, problems)
+def load(path: Path, *, at_rest: bool = False) -> Transcript:
+    """The conversation in the file. Raises `JournalError` only when the file cannot be opened.
+
+    `at_rest` waits, but not for long, for a session that is in the middle of a turn: then `JournalBusy` is raised.
+    """
+    data = read_at_rest(path) if at_rest else read(path)
+    entries, problems = read_lines(data)
+    return replace(transcript_of(entries, problems), size=len(data))
 
 
 def transcript_of(entries: list[dict[str, Any]], problems: list[str] | None = None) -> Transcript:
