@@ -1,4 +1,4 @@
-"""A replacement in very many places of a large file: what it takes of memory and of the event loop's time."""
+"""A replacement in very many places of a large file: what it takes of memory. Its time on the loop: test_free_loop."""
 
 from __future__ import annotations
 
@@ -28,20 +28,10 @@ async def main():
     data = line * (int(sys.argv[4]) // len(line))
     await workspace.replace_file("large", lambda _: NewContent(data, lambda: None))
     del data
-    worst = 0.0
-    async def tick():
-        nonlocal worst
-        while True:
-            began = anyio.current_time()
-            await anyio.sleep(0.002)
-            worst = max(worst, anyio.current_time() - began)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    async with anyio.create_task_group() as group:
-        group.start_soon(tick)
-        edited = await edit_file("large", [Everywhere()], workspace)
-        group.cancel_scope.cancel()
+    edited = await edit_file("large", [Everywhere()], workspace)
     taken = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    print(edited.made[0].count, taken, worst)
+    print(edited.made[0].count, taken)
     await workspace.close()
 
 anyio.run(main)
@@ -49,13 +39,12 @@ anyio.run(main)
 
 
 @pytest.mark.parametrize(("old", "line_end"), [("o", "\\n"), ("o", "\\r\\n"), ("'", "\\u2019\\n")])
-def test_it_takes_few_times_the_file_and_does_not_hold_up_the_loop(tmp_path: Path, old: str, line_end: str) -> None:
+def test_it_takes_few_times_the_file(tmp_path: Path, old: str, line_end: str) -> None:
     program = [sys.executable, "-c", PROGRAM, str(tmp_path), old, line_end, str(SIZE)]
     done = run(program, capture_output=True, text=True, check=True)
-    count, taken, worst = map(float, done.stdout.split())
+    count, taken = map(float, done.stdout.split())
     assert count > SIZE / 16
     assert taken <= 6 * SIZE
-    assert worst < 0.5  # 25 ms on a machine that has nothing else to do
 
 
 def test_line_ends_are_counted_once_for_all_places() -> None:
@@ -70,7 +59,8 @@ def test_line_ends_are_counted_once_for_all_places() -> None:
 @pytest.mark.parametrize("text", ["a", "aa", "aba", "a\n", "\n", "\n\n", "表"])
 @pytest.mark.parametrize("new", ["", "x", "yy\n"])
 def test_large_and_small_go_the_same_way(monkeypatch: pytest.MonkeyPatch, encoding: str, text: str, new: str) -> None:
-    monkeypatch.setattr("toolwright.tools.matching._WINDOW", 3)
+    for name in ("_WINDOW", "_PATTERN_WINDOW"):
+        monkeypatch.setattr(f"toolwright.tools.matching.{name}", 3)
     format_ = TextFormat(encoding)
     for source in ("aaaa" * 9 + "ab" * 9, "aba\nab\n\n\nabababa" * 7, "a表\r\na\n\r\n表a" * 5, ""):
         data = format_.encode(source)
@@ -85,7 +75,7 @@ def test_large_and_small_go_the_same_way(monkeypatch: pytest.MonkeyPatch, encodi
 def test_quotes_are_found_across_windows(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     data = "a’“b\r\n‘a’\"b\n'”\n’".encode() * 9
     whole = find_spans(data, text, UTF8, any_quotes=True)
-    monkeypatch.setattr("toolwright.tools.matching._WINDOW", 3)
+    monkeypatch.setattr("toolwright.tools.matching._PATTERN_WINDOW", 3)
     assert whole
     assert find_spans(data, text, UTF8, any_quotes=True) == whole
     found = occurrences(data, text, UTF8, most=3, any_quotes=True)

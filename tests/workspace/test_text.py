@@ -42,3 +42,20 @@ def test_marked_text_survives_decoding_and_encoding(text: str, encoding: str) ->
     assert decoded is not None
     assert decoded == (text, TextFormat(encoding, mark))
     assert decoded[1].mark + decoded[1].encode(decoded[0]) == mark + text.encode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "cp932", "windows-1252"])
+def test_pieces_together_are_the_text(encoding: str) -> None:
+    format_ = TextFormat(encoding)
+    data = format_.encode("aé\n" * 9 if encoding == "windows-1252" else "a表\r\n" * 9) + (
+        b"\xff" if encoding == "utf-8" else b""
+    )
+    for size in (1, 2, 3, 7, 1000):
+        assert "".join(format_.pieces(data, size)) == format_.decode(data)
+
+
+@pytest.mark.parametrize("text", ["plain — “text”\n", "grün und groß\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252"])
+def test_large_files_have_the_format_of_small_ones(encoding: str, text: str) -> None:
+    small = (text * 500).encode(encoding)
+    assert detect_format(small * 80) == detect_format(small)

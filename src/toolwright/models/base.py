@@ -92,9 +92,10 @@ class Retry(Struct, frozen=True):
     error: ModelError
 
 
-class HistoryMessage(Struct):
+class HistoryMessage(Struct, gc=False):
     """One message of the conversation, in the Messages API's shape: a role and content blocks.
 
+    It is data, without a way back to itself, so the garbage collector need not look at it: there may be very many.
     `content` is never changed once the message has been sent: `encoded` keeps each provider's bytes for it, so that a
     growing conversation is not encoded again every turn. The key is the provider's own choice.
     """

@@ -253,6 +253,7 @@ class Assembly:
         await self.conversation.release_models()
         if self._judge is not None:
             await self._judge.aclose()
+        await self.conversation.forget()
 
     # what rooms ask of each other
 
@@ -390,5 +391,5 @@ def waiting_tools(ground: Ground, model: ResolvedModel, beginning: Beginning) ->
     """Where tools of servers wait to be searched for, if there are too many for this model's context."""
     limits = prices.limits(model.id)
     waiting = WaitingTools(policy_of(ground.env), (limits.context_window if limits else None) or ASSUMED_WINDOW)
-    waiting.recall(beginning.history)
+    waiting.recall(beginning.tools_loaded)
     return waiting

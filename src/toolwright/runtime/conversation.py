@@ -12,6 +12,7 @@ from toolwright.protocol import frames
 from toolwright.runtime.limits import Limits
 from toolwright.stamps import new_uuid
 from toolwright.types import ControlError
+from toolwright.workspace.limits import in_thread
 
 if TYPE_CHECKING:
     from toolwright.models.registry import ResolvedModel
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from toolwright.sessions import Journal
 
 THINKING = ("thinking", "redacted_thinking")
+LONG_HISTORY = 2000
+"""Messages; fewer are given up in a moment."""
 
 
 class Commands(Protocol):
@@ -173,6 +176,14 @@ class Conversation(Struct):
 
     async def release_models(self) -> None:
         await released(self.models)
+
+    async def forget(self) -> None:
+        """Give up the history; a long one bit by bit, so that nothing else has to wait for that."""
+        history, self.history = self.history, History()
+        if len(history) > LONG_HISTORY:
+            from toolwright.sessions.bulk import let_go
+
+            await in_thread(lambda: let_go(history))
 
     def add_user(self, content: Sequence[dict[str, Any]]) -> None:
         self.history.append(HistoryMessage("user", list(content)))

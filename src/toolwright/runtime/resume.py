@@ -47,6 +47,8 @@ class Beginning(Struct, frozen=True):
     """Versions of files, for the workspace to know again."""
     deferred: ToolCall | None = None
     """A call that a hook put off: the history ends with it."""
+    tools_loaded: list[str] = field(default_factory=list)
+    """Tools of servers that the conversation has searched for or called."""
     problem: str | None = None
     """Why it is not kept although it should be."""
 
@@ -108,6 +110,7 @@ def source_transcript(options: ClaudeAgentOptions, config: Path, key: str) -> Pa
 
 def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str, str], *, at: str | None = None) -> Beginning:
     """The conversation in `path`, up to the message `at`."""
+    from toolwright.runtime.tool_search import loaded_in
     from toolwright.sessions.load import load
 
     transcript = load(path, at_rest=is_kept(options) and not options.fork_session)
@@ -118,7 +121,7 @@ def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str,
     seen, put_off = transcript.files_seen_in(messages), transcript.put_off_in(messages)
     history = History(HistoryMessage(each.role, each.content) for each in (messages[:-1] if put_off else messages))
     deferred = ToolCall(put_off["id"], put_off["name"], put_off["input"]) if put_off else None
-    return Beginning(path.stem, journal, history, "resume", used_ids(transcript), seen, deferred)
+    return Beginning(path.stem, journal, history, "resume", used_ids(transcript), seen, deferred, loaded_in(history))
 
 
 def used_ids(transcript: Transcript) -> set[str]:

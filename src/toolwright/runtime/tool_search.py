@@ -141,14 +141,21 @@ class WaitingTools:
         loaded = tuple((name, line_of(self._tools[name], 200)) for name in chosen)
         return Found(loaded, tuple(names[most:]))
 
-    def recall(self, history: Iterable[Any]) -> None:
-        """Load what an earlier part of this conversation had loaded, or called."""
-        for message in history:
-            for block in message.content:
-                if block.get("type") == "tool_use" and str(block.get("name", "")).startswith("mcp__"):
-                    self._loaded[block["name"]] = None
-                elif block.get("type") == "tool_result" and isinstance(block.get("content"), str):
-                    self._loaded |= dict.fromkeys(named_in(block["content"]))
+    def recall(self, names: Iterable[str]) -> None:
+        """Load what an earlier part of this conversation had loaded."""
+        self._loaded |= dict.fromkeys(names)
+
+
+def loaded_in(history: Iterable[Any]) -> list[str]:
+    """The tools that a conversation has loaded, or called."""
+    names: dict[str, None] = {}
+    for message in history:
+        for block in message.content:
+            if block.get("type") == "tool_use" and str(block.get("name", "")).startswith("mcp__"):
+                names[block["name"]] = None
+            elif block.get("type") == "tool_result" and isinstance(block.get("content"), str):
+                names |= dict.fromkeys(named_in(block["content"]))
+    return list(names)
 
 
 def named_in(text: str) -> list[str]:

@@ -5,6 +5,7 @@ journal        writing one, entry by entry
 load           reading one back: lines ▸ chain ▸ history
 find           one by its id, or a project's newest
 fork           a copy under new ids
+bulk           very many entries, without keeping other threads waiting
 lines          bytes as entries, whatever happened to the file
 history        entries as messages that an API accepts
 encoding       one entry as one line

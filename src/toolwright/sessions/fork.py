@@ -9,6 +9,7 @@ from typing import Any
 from toolwright.stamps import new_uuid
 from toolwright.types import OptionsError
 
+from .bulk import let_go, uncollected
 from .encoding import encode_line
 from .lines import is_in_chain, read_lines
 from .load import is_read_state
@@ -32,25 +33,30 @@ def fork(
     the source's, with " (fork)" behind it. Raises `OptionsError` if `up_to` is not there, `JournalError` for a file's failure.
     """
     new_id = checked_session_id(session_id) if session_id else new_uuid()
-    entries, _ = read_lines(read(source))
-    lines = [encode_line(entry) for entry in _copies(_up_to(entries, up_to), new_id, source.stem)]
-    # Whether the copy has the call that learnt it is found out when the copy is loaded.
-    lines += [encode_line({**entry, "sessionId": new_id}) for entry in entries if is_read_state(entry)]
-    heading = title or _title(entries)
-    if heading:
-        lines.append(encode_line({"type": "custom-title", "customTitle": heading, "sessionId": new_id}))
     target = (folder or source.parent) / f"{new_id}.jsonl"
-    create(target, lines)
+    with uncollected():
+        entries, _ = read_lines(read(source))
+        create(target, _lines(entries, _up_to(entries, up_to), new_id, source.stem, title=title or _title(entries)))
+        let_go(entries)
     return target
 
 
-def _up_to(entries: list[Entry], uuid: str | None) -> list[Entry]:
+def _lines(entries: list[Entry], copied: int, session_id: str, old_session: str, *, title: str | None) -> Iterator[bytes]:
+    yield from map(encode_line, _copies(entries[:copied], session_id, old_session))
+    # Whether the copy has the call that learnt it is found out when the copy is loaded.
+    yield from (encode_line({**entry, "sessionId": session_id}) for entry in entries if is_read_state(entry))
+    if title:
+        yield encode_line({"type": "custom-title", "customTitle": title, "sessionId": session_id})
+
+
+def _up_to(entries: list[Entry], uuid: str | None) -> int:
+    """How many entries the copy begins with."""
     if uuid is None:
-        return entries
+        return len(entries)
     last = next((position for position, entry in enumerate(entries) if entry.get("uuid") == uuid), None)
     if last is None:
         raise OptionsError(f"The session holds no message {uuid}; fork it at one of its own messages.")
-    return entries[: last + 1]
+    return last + 1
 
 
 def _copies(entries: list[Entry], session_id: str, old_session: str) -> Iterator[Entry]:

@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from .bulk import let_go
+
 Block = dict[str, Any]
 
 INTERRUPTED = (
@@ -25,7 +27,7 @@ INTERRUPTED = (
 BEGINNING_LOST = "(The beginning of this conversation could not be read.)"
 
 
-class LoadedMessage(Struct):
+class LoadedMessage(Struct, gc=False):
     """One message of the history, in the Messages API's shape, and the entry it ends with."""
 
     role: Literal["user", "assistant"]
@@ -33,7 +35,7 @@ class LoadedMessage(Struct):
     uuid: str
 
 
-class Spoken(Struct):
+class Spoken(Struct, gc=False):
     """A message as it stands in the transcript: one entry, perhaps one block of several."""
 
     role: Literal["user", "assistant"]
@@ -77,6 +79,7 @@ def valid_history(spoken: list[Spoken]) -> tuple[list[LoadedMessage], list[str]]
     if messages and messages[0].role == "assistant":
         messages.insert(0, LoadedMessage("user", [{"type": "text", "text": BEGINNING_LOST}], messages[0].uuid))
         problems.append("the history begins with an answer; a note was put before it")
+    let_go(joined)
     return messages, problems
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from .bulk import let_go, uncollected
 from .history import Block, LoadedMessage, Spoken, interrupted_result, valid_history
 from .journal import DEFERRED, READ_STATE, SYNTHETIC_MODEL
 from .lines import is_in_chain, read_lines
@@ -56,7 +57,7 @@ class Transcript(Struct, frozen=True):
         return list({state["path"]: state for state in self.read_states if state.get("toolUseId") in calls}.values())
 
 
-class _Node(Struct):
+class _Node(Struct, gc=False):
     position: int
     entry: dict[str, Any]
 
@@ -96,8 +97,11 @@ def load(path: Path, *, at_rest: bool = False) -> Transcript:
     `at_rest` waits, but not for long, for a session that is in the middle of a turn: then `JournalBusy` is raised.
     """
     data = read_at_rest(path) if at_rest else read(path)
-    entries, problems = read_lines(data)
-    return replace(transcript_of(entries, problems), size=len(data))
+    with uncollected():
+        entries, problems = read_lines(data)
+        transcript = transcript_of(entries, problems)
+        let_go(entries)
+    return replace(transcript, size=len(data))
 
 
 def transcript_of(entries: list[dict[str, Any]], problems: list[str] | None = None) -> Transcript:
@@ -108,9 +112,11 @@ def transcript_of(entries: list[dict[str, Any]], problems: list[str] | None = No
     if leaf is None:
         return Transcript(problems=tuple(problems))
     chain = _with_strays(_chain_to(leaf, nodes, problems), nodes)
-    messages, mended = valid_history([_spoken(node) for node in chain if _is_for_the_model(node)])
+    spoken = [_spoken(node) for node in chain if _is_for_the_model(node)]
+    messages, mended = valid_history(spoken)
+    let_go(spoken)
     models = (node.entry["message"].get("model") for node in reversed(chain) if node.is_message and _is_for_the_model(node))
-    return Transcript(
+    transcript = Transcript(
         messages=messages,
         session_id=_text(leaf, "sessionId"),
         cwd=_text(leaf, "cwd"),
@@ -121,6 +127,9 @@ def transcript_of(entries: list[dict[str, Any]], problems: list[str] | None = No
         deferred=frozenset(str(entry.get("toolUseId")) for entry in entries if entry.get("type") == DEFERRED),
         read_states=tuple(entry for entry in entries if is_read_state(entry)),
     )
+    let_go(chain)
+    let_go(nodes)
+    return transcript
 
 
 def is_read_state(entry: dict[str, Any]) -> bool:

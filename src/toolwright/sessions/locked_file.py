@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .errors import JournalBusy, JournalError
 from .lines import is_in_chain, read_lines
-from .private_files import open_to_read, open_to_write, private_size, reason
+from .private_files import open_to_read, open_to_write, private_size, read_all, reason
 
 PATIENCE = 2.0
 """Seconds that a session waits for another one which holds the lock."""
@@ -99,8 +99,7 @@ def read_at_rest(path: Path) -> bytes:
         descriptor = open_to_read(path)
         try:
             _wait_for_lock(descriptor, path)
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read()
+            return read_all(descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:

@@ -44,12 +44,17 @@ def read(path: Path) -> bytes:
     try:
         descriptor = open_to_read(path)
         try:
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read()
+            return read_all(descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise JournalError(f"Cannot read the transcript {path}: {reason(error)}.") from error
+
+
+def read_all(descriptor: int) -> bytes:
+    """Without a buffer: its copy would keep the interpreter busy for as long as a large file takes."""
+    with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
+        return file.readall()
 
 
 def open_to_read(path: Path) -> int:

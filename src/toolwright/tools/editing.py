@@ -13,7 +13,7 @@ import anyio
 from msgspec import Struct
 
 from toolwright.tools.base import ToolFailure
-from toolwright.tools.closest import explain_missing
+from toolwright.tools.closest import PIECE, explain_missing
 from toolwright.tools.matching import (
     Occurrences,
     Span,
@@ -296,7 +296,7 @@ class _QuotesKept:
 
 def _require_one(data: bytes, replacement: Replacement, *, made: Made, format_: TextFormat) -> None:
     if not made.count:
-        explanation = explain_missing(format_.decode(data), replacement.old_string)
+        explanation = explain_missing(format_.pieces(data, PIECE), replacement.old_string)
         raise ToolFailure(f"String to replace not found in file. {explanation}")
     if made.count > 1 and not replacement.replace_all:
         raise ToolFailure(

@@ -20,6 +20,8 @@ _MOST_STEPS = 1 << 22
 """So many comparisons, the most that looking from the end can take, are a few milliseconds."""
 _WINDOW = 1 << 20
 """Bytes that are looked through at a time."""
+_PATTERN_WINDOW = 1 << 17
+"""The same for a pattern, which takes longer."""
 _LONGEST_CHARACTER = 8
 """Bytes that no character takes more of: a line end is two of at most four."""
 _QUOTES = {"'": "'\u2018\u2019", '"': '"\u201c\u201d'}
@@ -116,23 +118,30 @@ def replace_spans(data: bytes, spans: Iterable[Span], new: str | Callable[[Span]
     Raises UnicodeEncodeError for what the encoding cannot hold.
     """
     ends = _LineEnds(data, format_) if _has_crlf(data, format_) else None
-    changed = bytearray()
-    whole, position = memoryview(data), 0
+    pieces: list[bytes | memoryview] = []
+    changed, whole, position = bytearray(), memoryview(data), 0
     for span in spans:
         start, end = span
         text = new if isinstance(new, str) else new(span)
-        changed += whole[position:start]
-        changed += format_.encode(text if ends is None else ends.of(text, span))
+        wished = format_.encode(text if ends is None else ends.of(text, span))
+        if start - position > _WINDOW:  # views are joined without being copied first
+            pieces += (bytes(changed), whole[position:start])
+            changed = bytearray(wished)
+        else:
+            changed += whole[position:start]
+            changed += wished
+        if len(changed) > _WINDOW:
+            pieces.append(bytes(changed))
+            changed.clear()
         position = end
-    changed += whole[position:]
-    return bytes(changed)
+    return b"".join((*pieces, changed, whole[position:]))
 
 
 def line_of(data: bytes, offset: int, format_: TextFormat) -> int:
     """The number of the line that byte belongs to."""
     if format_.bytes_per_line_feed == 1:
         return data.count(b"\n", 0, offset) + 1
-    return format_.decode(data[:offset]).count("\n") + 1
+    return sum(text.count("\n") for text in format_.pieces(data[:offset])) + 1
 
 
 def line_above(data: bytes, offset: int, count: int) -> int:
@@ -163,8 +172,12 @@ def _finder(data: bytes, text: str, format_: TextFormat) -> Callable[[int], Span
         return lambda position: (lone, lone + len(wanted)) if position <= lone else None
 
     def find(position: int) -> Span | None:
-        start = data.find(wanted, position)
-        return None if start < 0 else (start, start + len(wanted))
+        while position <= len(data):
+            start = data.find(wanted, position, position + _WINDOW + len(wanted))
+            if start >= 0:
+                return start, start + len(wanted)
+            position += _WINDOW
+        return None
 
     return find
 
@@ -176,7 +189,7 @@ def _pattern_finder(data: bytes, text: str, format_: TextFormat, *, any_quotes: 
 
     def find(position: int) -> Span | None:
         while position <= len(data):
-            border = position + _WINDOW
+            border = position + _PATTERN_WINDOW
             found = pattern.search(data, position, border + longest)
             if found and found.start() < border:
                 return found.span()

@@ -8,6 +8,7 @@ Bytes that are no text have no format. It knows no files.
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -22,6 +23,8 @@ _CONTROLS = bytes(code for code in range(32) if code not in _TEXT_CONTROLS)
 _ASCII = bytes(range(128))
 _RECOGNISED = 256 * 1024
 """How many bytes are looked at to recognise an old encoding, from the first that is not ASCII on."""
+_FED = 16 * 1024
+"""How many of them at a time: other threads wait meanwhile."""
 _CODECS = {
     "shift_jis": "cp932",
     "euc-kr": "cp949",
@@ -32,6 +35,8 @@ _CODECS = {
     "x-mac-cyrillic": "mac-cyrillic",
 }
 """The web's names of encodings → Python's, where they differ."""
+_PIECE = 1 << 18
+"""Bytes that are decoded at a time: much more would keep other threads waiting."""
 _MULTIBYTE = frozenset({"cp932", "euc-jp", "cp949", "big5hkscs", "gbk", "gb18030"})
 
 
@@ -54,6 +59,10 @@ class TextFormat(Struct, frozen=True):
     def decode(self, data: bytes) -> str:
         """Text for reading. Bytes that do not fit the encoding are shown as `\\xNN`."""
         return data[len(self.mark) :].decode(self.encoding, "backslashreplace")
+
+    def pieces(self, data: bytes, size: int = _PIECE) -> Iterator[str]:
+        """The same text, of so many bytes at a time."""
+        return _pieces(data[len(self.mark) :], self.encoding, "backslashreplace", size)
 
     def encode(self, text: str) -> bytes:
         """Bytes without the mark. Raises UnicodeEncodeError for what the encoding cannot hold."""
@@ -84,11 +93,7 @@ def detect_format(data: bytes) -> TextFormat | None:
         return _unmarked_utf16(data[:_SAMPLE])
     if data.isascii():  # a third of the price of decoding
         return UTF8
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return _damaged_or_old(data)
-    return UTF8
+    return UTF8 if _decodes(data, "utf-8") else _damaged_or_old(data)
 
 
 def decode_text(data: bytes) -> tuple[str, TextFormat] | None:
@@ -117,24 +122,35 @@ def _damaged_or_old(data: bytes) -> TextFormat | None:
     sample = data[:_SAMPLE]
     if len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) // 20:
         return None
-    text = data.decode("utf-8", "surrogateescape")
-    foreign = len(text) - len(data.decode("utf-8", "ignore"))
-    valid = len(text) - len(text.encode("ascii", "ignore")) - foreign
+    valid = foreign = 0
+    for text, sound in zip(_pieces(data, "utf-8", "surrogateescape"), _pieces(data, "utf-8", "ignore"), strict=True):
+        foreign += len(text) - len(sound)
+        valid += len(sound) - len(text.encode("ascii", "ignore"))
     return UTF8 if valid > foreign else TextFormat(_old_encoding(data))
 
 
 def _old_encoding(data: bytes) -> str:
     """Never one that would lose a byte on the way to text and back; latin-1, which cannot, if it says the same."""
-    plain = data.decode("latin-1")
     for encoding in (_recognised(data), "windows-1252"):
         try:
-            text = data.decode(encoding)
-            survives = text.encode(encoding) == data
+            is_latin = _survives(data, encoding)
         except (UnicodeError, LookupError):
             continue
-        if survives:
-            return "latin-1" if text == plain else encoding
+        if is_latin is not None:
+            return "latin-1" if is_latin else encoding
     return "latin-1"
+
+
+def _survives(data: bytes, encoding: str) -> bool | None:
+    """Whether latin-1 says the same as the encoding; None if a byte would be lost on the way to text and back."""
+    place, is_latin = 0, True
+    for text in _pieces(data, encoding):
+        again = text.encode(encoding)
+        if not data.startswith(again, place):
+            return None
+        is_latin = is_latin and text == again.decode("latin-1")
+        place += len(again)
+    return is_latin if place == len(data) else None
 
 
 def _recognised(data: bytes) -> str:
@@ -145,17 +161,31 @@ def _recognised(data: bytes) -> str:
         return "windows-1252"
     start = len(data) - len(data.lstrip(_ASCII))
     detector = EncodingDetector()
-    detector.feed(data[max(0, start - 100) : start + _RECOGNISED], last=True)
+    start = max(0, start - 100)
+    for place in range(start, start + _RECOGNISED, _FED):
+        detector.feed(data[place : place + _FED], last=False)
+    detector.feed(b"", last=True)
     name: str = detector.guess(tld=None, allow_utf8=False).lower()
     return _CODECS.get(name, name)
 
 
 def _decodes(data: bytes, encoding: str) -> bool:
     try:
-        data.decode(encoding)
+        for _ in _pieces(data, encoding):
+            pass
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _pieces(data: bytes, encoding: str, errors: str = "strict", size: int = _PIECE) -> Iterator[str]:
+    """The text, a piece at a time; no character lies across two of them."""
+    if len(data) <= size:
+        yield data.decode(encoding, errors)
+        return
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    for start in range(0, len(data), size):
+        yield decoder.decode(data[start : start + size], final=start + size >= len(data))
 
 
 def uses_crlf(text: str) -> bool:
