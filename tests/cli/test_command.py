@@ -136,6 +136,55 @@ def test_a_signal_ends_a_running_turn_and_keeps_the_transcript(home: Path, numbe
     assert "Hello" in transcript.read_text()
 
 
+SLOW: dict[str, list[Any]] = {
+    "the model": [{"text": "Slowly", "delay": 600}],
+    "a command": [{"tool": "Bash", "input": {"command": "trap '' INT TERM; sleep 600"}}, {"text": "never"}],
+}
+
+
+@pytest.mark.parametrize("what", SLOW)
+@pytest.mark.parametrize("form", ["json", "stream-json", "conversation"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_result_ends_a_run_that_a_signal_ended(home: Path, what: str, form: str, number: signal.Signals, code: int) -> None:
+    environment = {**bare_environment(), **surroundings(home, SLOW[what])}
+    asked = STREAM if form == "conversation" else ["-p", "Hello", "--output-format", form]
+    arguments = [sys.executable, "-m", "toolwright.cli", *asked, "--allowed-tools", "Bash"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(arguments, env=environment, cwd=home / "work", **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if form == "conversation":
+            process.stdin.write(user("Hello") + user("And then?"))
+            process.stdin.flush()
+        else:
+            process.stdin.close()
+            process.stdin = None
+        while "Bash" not in (written := transcripts(home)) and (what == "a command" or "Hello" not in written):
+            time.sleep(0.02)
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (code, b"")
+    frames = [json.loads(line) for line in out.splitlines()]
+    results = [frame for frame in frames if frame["type"] == "result"]
+    assert [(result["is_error"], result["errors"]) for result in results] == [(True, ["The person interrupted this turn."])]
+    assert f'"{results[0]["session_id"]}"' in transcripts(home)
+
+
+def transcripts(home: Path) -> str:
+    return "".join(path.read_text() for path in (home / "config").rglob("*.jsonl"))
+
+
+def test_a_signal_ends_a_run_whose_reader_does_not_read(home: Path) -> None:
+    steps = [{"text": "word " * 100_000}]
+    environment = {**bare_environment(), **surroundings(home, steps)}
+    arguments = [sys.executable, "-m", "toolwright.cli", "-p", "hi", "--output-format", "stream-json"]
+    with subprocess.Popen(arguments, env=environment, cwd=home / "work", stdin=-3, stdout=subprocess.PIPE) as process:
+        while "word" not in transcripts(home):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 143
+
+
 def test_after_ctrl_c_a_person_is_told_how_to_go_on(home: Path) -> None:
     environment = {**bare_environment(), **surroundings(home, [{"text": "Slowly", "delay": 600}])}
     arguments = [sys.executable, "-m", "toolwright.cli", "-p", "Hello"]

@@ -7,30 +7,23 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from toolwright.cli.ask import ask, complain_about_denials, structured_answer, what_failed
+from toolwright.cli.ask import complain_about_denials, structured_answer, what_failed
 from toolwright.cli.failures import EXIT_FAILED, complain
 from toolwright.cli.person import TerminalPerson
 from toolwright.cli.render import Renderer
 from toolwright.cli.terminal import Terminal
 from toolwright.cli.watch import watch
-from toolwright.cli.wire import FrameOutput
 from toolwright.runtime.assemble import open_session
 from toolwright.runtime.host import host_of
 
 if TYPE_CHECKING:
-    from toolwright.runtime.seams import Session
+    from toolwright.runtime.session import LocalSession
     from toolwright.types import ClaudeAgentOptions
 
 
-async def ask_at_terminal(
-    options: ClaudeAgentOptions, prompt: str, *, stdin: int, stderr: int, output: FrameOutput, output_format: str
-) -> int:
-    """The answer goes to `output`, questions to the terminal that stderr is."""
-
-    async def opened() -> Session:
-        return _opened(options, TerminalPerson(stdin, Terminal(stderr, os.environ)))
-
-    return await ask(opened, prompt, output=output, output_format=output_format)
+def open_at_terminal(options: ClaudeAgentOptions, *, stdin: int, stderr: int) -> LocalSession:
+    """Its questions go to the terminal that stderr is."""
+    return _opened(options, TerminalPerson(stdin, Terminal(stderr, os.environ)))
 
 
 async def ask_watched(options: ClaudeAgentOptions, prompt: str, *, stdin: int, stdout: int) -> int:
@@ -53,7 +46,7 @@ async def ask_watched(options: ClaudeAgentOptions, prompt: str, *, stdin: int, s
     return EXIT_FAILED if result.get("is_error") else 0
 
 
-def _opened(options: ClaudeAgentOptions, person: TerminalPerson) -> Session:
+def _opened(options: ClaudeAgentOptions, person: TerminalPerson) -> LocalSession:
     return open_session(options, host=replace(host_of(options), can_use_tool=person))
 
 

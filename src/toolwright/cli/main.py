@@ -191,13 +191,17 @@ def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
         output = FrameOutput(STDOUT, stopping.output_closed)
         stopping.before = output.abandon
         output_format = line.values.get("output-format", "text")
-        if not _is_attended(line):
-            return await ask(lambda: _open_session(options), prompt, output=output, output_format=output_format)
-        from toolwright.cli.attended import ask_at_terminal, ask_watched
+        if _is_attended(line) and output_format == "text" and os.isatty(STDOUT):
+            from toolwright.cli.attended import ask_watched
 
-        if output_format == "text" and os.isatty(STDOUT):
             return await ask_watched(options, prompt, stdin=STDIN, stdout=STDOUT)
-        return await ask_at_terminal(options, prompt, stdin=STDIN, stderr=STDERR, output=output, output_format=output_format)
+
+        async def opened() -> Any:
+            session = _open_at_terminal(options) if _is_attended(line) else await _open_session(options)
+            stopping.leave = None if output_format == "text" else session.leave
+            return session
+
+        return await ask(opened, prompt, output=output, output_format=output_format)
 
     code = run(work, debug=_debug(line.values))
     if code == EXIT_INTERRUPTED and line.values.get("output-format", "text") == "text":
@@ -229,6 +233,12 @@ def _is_attended(line: CommandLine) -> bool:
     return not line.values.get("print") and os.isatty(STDIN) and os.isatty(STDERR)
 
 
+def _open_at_terminal(options: ClaudeAgentOptions) -> Any:
+    from toolwright.cli.attended import open_at_terminal
+
+    return open_at_terminal(options, stdin=STDIN, stderr=STDERR)
+
+
 async def _open_session(options: ClaudeAgentOptions) -> Any:
     from toolwright.runtime.assemble import open_session
 
@@ -239,12 +249,14 @@ def _converse(line: CommandLine, options: ClaudeAgentOptions) -> int:
     from toolwright.cli.converse import converse
     from toolwright.cli.running import run
     from toolwright.cli.wire import FrameOutput
-    from toolwright.runtime.served import serve
+    from toolwright.runtime.served import ServedSession
 
     async def work(stopping: Stopping) -> int:
         output = FrameOutput(STDOUT, stopping.output_closed)
         stopping.before = output.abandon
-        return await converse(lambda read, write: serve(options, read, write), stdin=STDIN, output=output)
+        served = ServedSession(options, output.write)
+        stopping.leave = served.leave
+        return await converse(lambda read, _: served.run(read), stdin=STDIN, output=output)
 
     return run(work, debug=_debug(line.values))
 

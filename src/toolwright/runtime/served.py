@@ -83,6 +83,13 @@ class ServedSession:
                 await self._session.close()
         return 1 if self._failed else 0
 
+    def leave(self) -> None:
+        """End in good order: nothing new begins, and the turn that is running gives its result."""
+        if self._session is None:
+            self._ended.set()
+        else:
+            self._session.leave()
+
     # in
 
     async def _receive(self, read: AsyncIterator[Frame]) -> None:

@@ -72,6 +72,7 @@ class LocalSession:
         "_closed",
         "_closer",
         "_input_ended",
+        "_leaving",
         "_out",
         "_queue",
         "_runner",
@@ -89,6 +90,7 @@ class LocalSession:
         self._queue: list[Prompt] = []
         self._runner: OwnedTask | None = None
         self._input_ended = False
+        self._leaving = False
         self._closed = False
         self._closer: OwnedTask | None = None
         self.turn: Turn | None = None
@@ -126,6 +128,15 @@ class LocalSession:
 
     async def end_input(self) -> None:
         self._input_ended = True
+        if self._runner is None:
+            self._out.close()
+
+    def leave(self) -> None:
+        """End in good order: nothing new begins, and the turn that is running is interrupted and gives its result."""
+        self._leaving = self._input_ended = True
+        self._queue.clear()
+        if self.turn is not None:
+            self.turn.interrupt()
         if self._runner is None:
             self._out.close()
 
@@ -193,7 +204,7 @@ class LocalSession:
         if self._queue:
             return self._queue.pop(0)
         background = self.started.background
-        if not background.wants_turn:
+        if self._leaving or not background.wants_turn:
             return None
         return Prompt([text_block(text) for text in background.take_news()], new_uuid(), dict(TASK_NOTIFICATION), own=True)
 
@@ -206,6 +217,8 @@ class LocalSession:
         await parts.conversation.toolbox.settle()
         self.turn = Turn(parts.conversation, prompt)
         self.has_played = True
+        if self._leaving:
+            self.turn.interrupt()
         try:
             await self.turn.run(greeting.init(parts))
         finally:
