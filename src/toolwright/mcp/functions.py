@@ -14,12 +14,12 @@ from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Any
 
-import anyio.to_thread
 import msgspec
 
 from toolwright.mcp.docstrings import Docstring, parse_docstring
 from toolwright.mcp.results import text_result
 from toolwright.mcp.schema import Field, Schema, is_pydantic_model, object_schema
+from toolwright.threads import run_in_thread
 
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -66,7 +66,7 @@ async def call(function: Callable[..., Any], *positional: Any, **keywords: Any) 
     def in_thread() -> tuple[Any]:
         return (function(*positional, **keywords),)  # wrapped: trio refuses a thread's coroutine, which may be awaited here
 
-    (value,) = await anyio.to_thread.run_sync(in_thread, abandon_on_cancel=True)
+    (value,) = await run_in_thread(in_thread, abandon=True)
     return await value if inspect.isawaitable(value) else value
 
 

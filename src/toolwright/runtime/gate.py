@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-import anyio.to_thread
 from msgspec import Struct
 from msgspec.structs import replace
 
 from toolwright import permissions
 from toolwright.permissions import Call
 from toolwright.runtime.asking import Asking, Question
+from toolwright.threads import run_in_thread
 from toolwright.types import (
     ClaudeSDKError,
     OptionsError,
@@ -298,7 +298,8 @@ async def understood(call: Call) -> Call:
     """`call` with its command line read. What is more than plain words needs a process for a moment; a thread waits for it."""
     if call.command is None or call.line is not None or permissions.plain_tree(call.command) is not None:
         return call
-    return replace(call, line=await anyio.to_thread.run_sync(permissions.read_command, call.command))
+    command = call.command
+    return replace(call, line=await run_in_thread(lambda: permissions.read_command(command)))
 
 
 def asked_by_hook(decision: Decision, hook: HookOutcome, mode: PermissionMode) -> Decision:

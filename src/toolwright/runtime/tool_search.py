@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
 import msgspec
 from msgspec import Struct
 
 from toolwright.runtime.served_tools import ServedToolAdapter, external_of
+from toolwright.threads import run_in_thread
 from toolwright.tools.tool_search import Found, ToolSearch
 from toolwright.types import OptionsError
 
@@ -117,7 +117,7 @@ class WaitingTools:
     async def find(self, query: str, most: int) -> Found:
         self._searching = self._searching or anyio.Lock()  # large; most sessions never search
         async with self._searching:
-            names = await anyio.to_thread.run_sync(self._search, query, most + FURTHER)
+            names = await run_in_thread(lambda: self._search(query, most + FURTHER))
         return self._load([name for name in names if name in self._tools], most)
 
     def _search(self, query: str, most: int) -> list[str]:

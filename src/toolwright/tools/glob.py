@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from anyio.to_thread import run_sync
 from msgspec import Meta
 
+from toolwright.threads import run_in_thread
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
 from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, HiddenName, as_glob, below, hidden_name, notices
 from toolwright.workspace import NotRegularFile
@@ -113,7 +113,7 @@ class Newest:
         names = (self._rest + piece).split(b"\0")
         self._rest = names.pop()
         if len(names) > 50:
-            await run_sync(self._rank, names)
+            await run_in_thread(lambda: self._rank(names))
         else:
             self._rank(names)
 

@@ -10,9 +10,9 @@ from itertools import groupby
 from typing import Any
 
 import anyio
-from anyio.to_thread import run_sync
 from msgspec import Struct
 
+from toolwright.threads import run_in_thread
 from toolwright.tools.base import ToolFailure, ToolOutput
 from toolwright.tools.media.images import show_image
 from toolwright.tools.media.kinds import shown_kind
@@ -47,7 +47,7 @@ class CellView(Struct, frozen=True):
 
 async def show_notebook(whole: Whole) -> ToolOutput:
     """What Read shows of a notebook."""
-    return await show_cells(await run_sync(parse_notebook, whole.path, whole.data))
+    return await show_cells(await run_in_thread(lambda: parse_notebook(whole.path, whole.data)))
 
 
 async def show_cells(notebook: Notebook, cell_id: str | None = None) -> ToolOutput:

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import anyio
 from anyio.lowlevel import RunVar
-from anyio.to_thread import run_sync
+
+from toolwright.threads import run_in_thread
 
 T = TypeVar("T")
 
@@ -67,7 +68,7 @@ def retry_delay(attempt_number: int) -> float:
 
 async def _threaded(work: Callable[[], T], *, abandon: bool = False) -> T:
     try:
-        return await run_sync(work, limiter=_file_limiter(), abandon_on_cancel=abandon)
+        return await run_in_thread(work, limiter=_file_limiter(), abandon=abandon)
     except RuntimeError as error:
         if str(error) != _NO_THREAD:
             raise
