@@ -188,7 +188,7 @@ class Gate:
         """Say once why nothing but plain words can be read, if it is not the line's own fault."""
         if self._tell is None:
             return
-        problem = await anyio.to_thread.run_sync(permissions.parser_problem)
+        problem = await run_in_thread(permissions.parser_problem)
         if problem is not None and self._tell is not None:
             self._tell(UNREADABLE.format(problem=problem))
             self._tell = None
