@@ -18,7 +18,7 @@ Span = tuple[int, int]
 
 _MOST_STEPS = 1 << 22
 """So many comparisons, the most that looking from the end can take, are a few milliseconds."""
-_WINDOW = 1 << 20
+_WINDOW = 1 << 18
 """Bytes that are looked through at a time."""
 _PATTERN_WINDOW = 1 << 17
 """The same for a pattern, which takes longer."""
