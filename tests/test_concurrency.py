@@ -140,3 +140,39 @@ async def test_a_channel_is_read_by_a_loop_that_may_be_left_and_taken_up_again()
         if number == 1:
             break
     assert [number async for number in channel] == [2, 3]
+
+
+async def test_a_writer_can_wait_until_a_reader_is_back_for_more() -> None:
+    channel: Channel[int] = Channel()
+    seen: list[str] = []
+
+    async def read() -> None:
+        async for number in channel:
+            await anyio.lowlevel.checkpoint()
+            seen.append(f"read {number}")
+
+    task = spawn(read, name="reader")
+    for number in range(3):
+        await channel.put(number)
+        await channel.rested()
+        seen.append("rested")
+    assert seen == ["read 0", "rested", "read 1", "rested", "read 2", "rested"]
+    channel.close()
+    await channel.rested()
+    await task.wait()
+
+
+async def test_two_readers_of_an_empty_channel_do_not_wake_each_other() -> None:
+    channel: Channel[int] = Channel()
+
+    async def read() -> None:
+        await channel.get()
+
+    first, second = (spawn(read, name="reader") for _ in range(2))
+    await anyio.wait_all_tasks_blocked()  # it does not come back if they never rest
+    channel.put_now(1)
+    await channel.rested()
+    assert first.done != second.done
+    channel.put_now(2)
+    await first.wait()
+    await second.wait()

@@ -33,7 +33,10 @@ class Channel(Generic[T]):
     `get` raises the error given to `close`, or `ChannelClosed`.
     """
 
-    __slots__ = ("_changed", "_closed", "_error", "_items", "_limit", "_most_weight", "_weigh", "_weight")
+    __slots__ = (
+        *("_changed", "_closed", "_error", "_items", "_limit", "_most_weight"),
+        *("_rested", "_waiting_readers", "_weigh", "_weight"),
+    )
 
     def __init__(self, limit: int = 100, *, most_weight: int = 0, weigh: Callable[[T], int] = lambda _: 0) -> None:
         self._items: list[T] = []  # a tenth of an empty deque's size, and as fast at these lengths
@@ -44,6 +47,8 @@ class Channel(Generic[T]):
         self._closed = False
         self._error: BaseException | None = None
         self._changed: anyio.Event | None = None
+        self._waiting_readers = 0
+        self._rested: anyio.Event | None = None
 
     @property
     def closed(self) -> bool:
@@ -73,7 +78,7 @@ class Channel(Generic[T]):
         while not self._items:
             if self._closed:
                 raise self._error or ChannelClosed
-            await self._wait()
+            await self._wait_for_items()
         item = self._items.pop(0)
         self._weight = self._weight - self._weigh(item) if self._items else 0  # somebody may have changed an item meanwhile
         self._wake()
@@ -94,6 +99,27 @@ class Channel(Generic[T]):
             self._closed = True
             self._error = error
             self._wake()
+            self._tell_rested()
+
+    async def rested(self) -> None:
+        """Wait until everything was taken and a reader is back for more: it has seen what there was."""
+        while not self._closed and (self._items or not self._waiting_readers):
+            if self._rested is None:
+                self._rested = anyio.Event()
+            await self._rested.wait()
+
+    async def _wait_for_items(self) -> None:
+        self._waiting_readers += 1
+        self._tell_rested()
+        try:
+            await self._wait()
+        finally:
+            self._waiting_readers -= 1
+
+    def _tell_rested(self) -> None:
+        if self._rested is not None:
+            self._rested.set()
+            self._rested = None
 
     async def _wait(self) -> None:
         if self._changed is None:

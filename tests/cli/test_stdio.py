@@ -1,13 +1,15 @@
 """Standard input and output on real pipes and files."""
 
 import os
+import socket
 from pathlib import Path
 
 import anyio
 import pytest
 
+from toolwright.cli import stdio
 from toolwright.cli.plain_output import OutputClosed
-from toolwright.cli.stdio import Output, read_all, read_chunk, read_lines
+from toolwright.cli.stdio import Output, read_all, read_chunk, read_lines, unread
 
 pytestmark = pytest.mark.anyio
 
@@ -130,3 +132,30 @@ async def test_a_reader_that_went_away_is_told() -> None:
     with pytest.raises(OutputClosed):
         await Output(writer).write(b"hello\n")
     os.close(writer)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+async def test_it_is_known_when_the_other_side_has_read(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe() if kind == "pipe" else (end.detach() for end in socket.socketpair())
+    output = Output(writer)
+    await output.write(b"one\n")
+    assert unread(writer) > 0
+    async with anyio.create_task_group() as group:
+        group.start_soon(output.taken)
+        await anyio.sleep(0.01)
+        os.read(reader, 100)
+    assert unread(writer) == 0
+    await output.write(b"two\n")
+    monkeypatch.setattr(stdio, "MOST_LOOKS", 3)
+    await output.taken()  # nobody reads: it is waited for a moment, not for ever
+    assert unread(writer) > 0
+    os.close(reader)
+    os.close(writer)
+
+
+async def test_a_file_is_never_waited_for(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("wb") as file:
+        output = Output(file.fileno())
+        await output.write(b"one\n")
+        assert unread(file.fileno()) == 0
+        await output.taken()

@@ -1,3 +1,4 @@
+import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -8,11 +9,15 @@ import pytest
 
 from support_client import fake_cli, fake_transport, nothing_left, texts
 from toolwright.client import ClaudeSDKClient
+from toolwright.mcp.server import create_sdk_mcp_server
+from toolwright.mcp.tool import tool
 from toolwright.protocol.memory import memory_transport_pair
 from toolwright.types import (
     ClaudeAgentOptions,
     CLIConnectionError,
     ControlError,
+    HookJSONOutput,
+    HookMatcher,
     OptionsError,
     PermissionResult,
     PermissionResultAllow,
@@ -291,3 +296,56 @@ async def test_a_client_takes_attributes_of_tracers() -> None:
     client = ClaudeSDKClient()
     client._tracer_state = "theirs"  # type: ignore[attr-defined]  # as instrumentation does
     assert vars(client)["_tracer_state"] == "theirs"
+
+
+async def test_who_replaces_receive_messages_hears_every_response(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As tracers do. The generator that takes its place is closed with the response, in the task that reads it."""
+    heard: list[str] = []
+    original = ClaudeSDKClient.receive_messages
+
+    async def traced(self: ClaudeSDKClient) -> AsyncIterator[Any]:
+        try:
+            async for message in original(self):
+                heard.append(type(message).__name__)
+                yield message
+        finally:
+            heard.append("closed")
+
+    monkeypatch.setattr(ClaudeSDKClient, "receive_messages", traced)
+    async with nothing_left(), ClaudeSDKClient(program()) as client:
+        for word in ("one", "two"):
+            await client.query(f"say {word}")
+            assert await response(client) == ["<init>", word, "[success]"]
+    assert heard == [*["SystemMessage", "AssistantMessage", "ResultMessage", "closed"] * 2]
+
+
+@pytest.mark.parametrize("setting", ["2", "0"])
+async def test_a_reader_in_this_process_sees_a_call_before_anybody_is_asked_about_it(setting: str, tmp_path: Path) -> None:
+    events: list[str] = []
+
+    async def hook(payload: Any, tool_use_id: str | None, context: Any) -> HookJSONOutput:
+        events.append(payload["hook_event_name"])
+        return {}
+
+    @tool("add", "Adds", {"a": int})
+    async def add(given: dict[str, Any]) -> dict[str, Any]:
+        events.append("handler")
+        return {"content": [{"type": "text", "text": "1"}]}
+
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"steps": [{"tool": "mcp__sums__add", "input": {"a": 1}}, {"text": "done"}]}))
+    options = ClaudeAgentOptions(
+        model=f"scripted:{script}",
+        cwd=tmp_path,
+        setting_sources=[],
+        env={"CLAUDE_CONFIG_DIR": str(tmp_path / "config"), "TOOLWRIGHT_CALLBACK_PAUSE_MS": setting},
+        mcp_servers={"sums": create_sdk_mcp_server("sums", tools=[add])},
+        allowed_tools=["mcp__sums__add"],
+        hooks={event: [HookMatcher(hooks=[hook])] for event in ("PreToolUse", "Stop")},
+    )
+    async with nothing_left(), ClaudeSDKClient(options) as client:
+        await client.query("go")
+        async for message in client.receive_response():
+            events.append(type(message).__name__)
+    in_order = ["SystemMessage", "AssistantMessage", "PreToolUse", "handler", "UserMessage", "AssistantMessage", "Stop"]
+    assert (events == [*in_order, "ResultMessage"]) is (setting == "2")

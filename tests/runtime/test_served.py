@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from toolwright.concurrency import Channel
-from toolwright.runtime.served import PAUSE_VARIABLE as PAUSE
-from toolwright.runtime.served import callback_pause, serve
+from toolwright.runtime.pacing import PAUSE_VARIABLE as PAUSE
+from toolwright.runtime.pacing import callback_pause
+from toolwright.runtime.served import serve
 from toolwright.types import ClaudeAgentOptions
 
 pytestmark = pytest.mark.anyio
@@ -107,6 +108,17 @@ async def test_a_question_leaves_the_client_time_to_read_the_answer_it_is_about(
     assert await serve(ClaudeAgentOptions(**options), wire.read(), wire.write) == 0
     waited = moments["hook_callback"] - moments["assistant"]
     assert waited >= 0.1 if paused else waited > 0
+
+
+async def test_a_question_waits_until_the_answer_it_is_about_was_taken(tmp_path: Path) -> None:
+    wire = Wire(initialize(PreToolUse=HOOK), GO)
+
+    async def taken() -> None:
+        wire.said.append("taken")
+
+    assert await serve(ClaudeAgentOptions(**settings(tmp_path)), wire.read(), wire.write, taken) == 0
+    said = [word for word in wire.said if word in ("assistant", "taken", "hook_callback")]
+    assert said[:3] == ["assistant", "taken", "hook_callback"]
 
 
 async def test_a_hook_that_answers_for_the_person_ends_the_waiting(tmp_path: Path) -> None:

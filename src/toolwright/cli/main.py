@@ -254,7 +254,7 @@ def _converse(line: CommandLine, options: ClaudeAgentOptions) -> int:
     async def work(stopping: Stopping) -> int:
         output = FrameOutput(STDOUT, stopping.output_closed)
         stopping.before = output.abandon
-        served = ServedSession(options, output.write)
+        served = ServedSession(options, output.write, output.taken)
         stopping.leave = served.leave
         return await converse(lambda read, _: served.run(read), stdin=STDIN, output=output)
 

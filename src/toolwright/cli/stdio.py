@@ -7,8 +7,12 @@ alone: a terminal shares them with the shell. What the lines mean is not known h
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
+import stat
+import sys
+import termios
 from collections.abc import AsyncGenerator
 
 import anyio
@@ -19,6 +23,8 @@ from toolwright.protocol.lines import LineSplitter
 READ_SIZE = 1 << 16
 PIPE_ATOM = 4096
 """A pipe that is ready takes this much without blocking (PIPE_BUF)."""
+LOOK_SECONDS, MOST_LOOKS = 0.001, 250
+"""How often it is looked whether a reader has taken what lies in the pipe; one that does not read is not waited for."""
 
 
 async def read_chunk(descriptor: int) -> bytes:
@@ -66,6 +72,13 @@ class Output:
             with anyio.CancelScope(shield=not self._abandoned) as self._scope:
                 await self._write_all(memoryview(data))
 
+    async def taken(self) -> None:
+        """Wait until the other side has read what was written, for a moment at most."""
+        for _ in range(MOST_LOOKS):
+            if not unread(self._descriptor):
+                return
+            await anyio.sleep(LOOK_SECONDS)
+
     def abandon(self) -> None:
         """The process is to end: stop waiting for a reader that does not read."""
         self._abandoned = True
@@ -85,6 +98,21 @@ class Output:
             return 0
         except BrokenPipeError:
             raise OutputClosed from None
+
+
+def unread(descriptor: int) -> int:
+    """The bytes in a pipe or socket that its reader has not taken yet; 0 where nobody can tell (a file, a terminal)."""
+    try:
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISFIFO(kind):
+            answer = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
+        elif stat.S_ISSOCK(kind):
+            answer = fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4))
+        else:
+            return 0
+    except OSError:
+        return 0
+    return int.from_bytes(answer, sys.byteorder)
 
 
 def _ready(descriptor: int, events: int) -> bool:

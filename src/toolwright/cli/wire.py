@@ -59,5 +59,8 @@ class FrameOutput:
             self._closed()
             raise
 
+    async def taken(self) -> None:
+        await self._lines.taken()
+
     def abandon(self) -> None:
         self._lines.abandon()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from toolwright.client.opening import open_for, start
 from toolwright.client.prompts import Feeding, check_prompt, end, send_all, user_frame
-from toolwright.client.reading import MessageStream
+from toolwright.client.reading import MessageStream, UpToResult
 from toolwright.concurrency import OwnedTask, ended, owned, spawn
 from toolwright.protocol.transport import Transport
 from toolwright.types import (
@@ -99,8 +99,8 @@ class ClaudeSDKClient:
         return MessageStream(self._listened)
 
     def receive_response(self) -> AsyncIterator[Message]:
-        """The messages up to the next result, which is the last one given."""
-        return MessageStream(self._listened, until_result=True)
+        """The messages up to the next result, which is the last one given; they come from `receive_messages`."""
+        return UpToResult(self.receive_messages)
 
     async def interrupt(self) -> None:
         """Stop the running turn. It still ends with a result."""

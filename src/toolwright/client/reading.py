@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from toolwright.client.streams import closed
 from toolwright.protocol.parse import parse_message
+from toolwright.types import ResultMessage
 
 if TYPE_CHECKING:
     from toolwright.client.prompts import Feeding
@@ -22,13 +23,12 @@ class MessageStream:
     stream raised is raised at the end, which it brought about.
     """
 
-    __slots__ = ("_feeding", "_find", "_frames", "_over", "_until_result", "last_result")
+    __slots__ = ("_feeding", "_find", "_frames", "_over", "last_result")
 
-    def __init__(self, find: Callable[[], tuple[Session, Feeding | None]], *, until_result: bool = False) -> None:
+    def __init__(self, find: Callable[[], tuple[Session, Feeding | None]]) -> None:
         self._find = find
         self._frames: AsyncIterator[Frame] | None = None
         self._feeding: Feeding | None = None
-        self._until_result = until_result
         self._over = False
         self.last_result: Frame | None = None
 
@@ -62,7 +62,6 @@ class MessageStream:
     def _read(self, frame: Frame) -> Message | None:
         if frame.get("type") == "result":
             self.last_result = frame
-            self._over = self._until_result
         return parse_message(frame)
 
     async def _end(self) -> Message:
@@ -70,3 +69,33 @@ class MessageStream:
         if self._feeding is not None and self._feeding.error is not None:
             raise self._feeding.error
         raise StopAsyncIteration
+
+
+class UpToResult:
+    """The messages of a stream up to its next result, which is the last one given. The stream is asked for with the first."""
+
+    __slots__ = ("_messages", "_open", "_over")
+
+    def __init__(self, open_stream: Callable[[], AsyncIterator[Message]]) -> None:
+        self._open = open_stream
+        self._messages: AsyncIterator[Message] | None = None
+        self._over = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Message:
+        if self._over:
+            await self.aclose()
+            raise StopAsyncIteration
+        if self._messages is None:
+            self._messages = aiter(self._open())
+        message = await anext(self._messages)
+        self._over = isinstance(message, ResultMessage)
+        return message
+
+    async def aclose(self) -> None:
+        self._over = True
+        messages, self._messages = self._messages, None
+        if messages is not None:
+            await closed(messages)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -31,6 +32,7 @@ from toolwright.runtime.initialization import PLAN_FLAG, as_agent, tool_aliases
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
 from toolwright.runtime.model_choice import choose_models, sampling, whole_number
+from toolwright.runtime.pacing import callback_pause
 from toolwright.runtime.permission_choice import SessionBounds, judge_of, rules_of
 from toolwright.runtime.planning import PlanNews
 from toolwright.runtime.resume import Beginning, begun
@@ -195,6 +197,7 @@ class Assembly:
             used_ids=beginning.used_ids,
             deferred=beginning.deferred,
             take_news=self.take_news,
+            heard=partial(self._session.heard, callback_pause(self._ground.env)),
             commands=ServerPrompts(self._toolbox, self._workspace, longest=longest),
         )
 

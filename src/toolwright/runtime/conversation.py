@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from toolwright.models.base import AnswerLimits, History, HistoryMessage, ModelRequest
 from toolwright.protocol import frames
 from toolwright.runtime.limits import Limits
+from toolwright.runtime.pacing import at_once
 from toolwright.stamps import new_uuid
 from toolwright.types import ControlError
 from toolwright.workspace.limits import in_thread
@@ -92,6 +93,9 @@ class Conversation(Struct):
     """Texts of hooks that the model is to read with the next prompt."""
     take_news: Callable[[], list[str]] = list
     """What happened beside the conversation and must be told with the next request; each text is given once."""
+
+    heard: Callable[[], Awaitable[None]] = at_once
+    """Gives whoever reads a moment to see what was said, before something is asked or done because of it."""
 
     commands: Commands = field(default_factory=NoCommands)
     """What a message that begins with a slash may mean."""

@@ -6,7 +6,7 @@ Knows the control protocol, not what carries it: `read` yields the frames of the
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -18,6 +18,7 @@ from toolwright.protocol.frames import Frame
 from toolwright.runtime.assemble import open_session
 from toolwright.runtime.ending import failed_to_start
 from toolwright.runtime.initialization import initialized, notes_on, server_names
+from toolwright.runtime.pacing import at_once, callback_pause
 from toolwright.runtime.seams import Host
 from toolwright.types import (
     ClaudeAgentOptions,
@@ -38,11 +39,9 @@ if TYPE_CHECKING:
     from toolwright.runtime.session import LocalSession
 
 Write = Callable[[Frame], Awaitable[None]]
+Taken = Callable[[], Awaitable[None]]
+"""Comes back when the other side has taken what was written, or has had its time for it."""
 
-CALLBACK_PAUSE_MS = 2.0
-"""Between an assistant frame and a question that follows it at once: clients that were written for a slower runtime answer the
-question before their own reader has seen the message it is about. The variable of this name says how long; 0 is not at all."""
-PAUSE_VARIABLE = "TOOLWRIGHT_CALLBACK_PAUSE_MS"
 
 AWAIT_FLAG = "await-initialize"
 """With this flag only an initialize request opens the session, however early messages come."""
@@ -50,17 +49,18 @@ LAST_ANSWERS_SECONDS = 5.0
 """How long requests that came before the end of input may still take."""
 
 
-async def serve(options: ClaudeAgentOptions, read: AsyncIterator[Frame], write: Write) -> int:
+async def serve(options: ClaudeAgentOptions, read: AsyncIterator[Frame], write: Write, taken: Taken = at_once) -> int:
     """Hold one conversation with the other side until it ends; the answer is the exit code for a command."""
-    return await ServedSession(options, write).run(read)
+    return await ServedSession(options, write, taken).run(read)
 
 
 class ServedSession:
     """One session and the peer that drives it."""
 
-    def __init__(self, options: ClaudeAgentOptions, write: Write) -> None:
+    def __init__(self, options: ClaudeAgentOptions, write: Write, taken: Taken = at_once) -> None:
         self._options = options
         self._write = write
+        self._taken = taken
         self._peer = ControlPeer(self._speak, self._answer, new_id=session_ids())
         self._users: Channel[Frame] = Channel()
         self._session: LocalSession | None = None
@@ -182,6 +182,7 @@ class ServedSession:
             if frame["type"] == "result":
                 self._failed = bool(frame["is_error"])
             if follows_answer and pause and frame["type"] == "control_request":
+                await self._taken()  # two lines that are read as one arrive as one, however long ago the first was written
                 await anyio.sleep(pause)
             await self._write(frame)
             follows_answer = frame["type"] == "assistant" or (follows_answer and frame["type"] == "system")
@@ -269,14 +270,6 @@ class ServedSession:
             return response if isinstance(response, dict) else {}
 
         return RpcToolServer(name, send)
-
-
-def callback_pause(env: Mapping[str, str]) -> float:
-    """In seconds. A value that is no number counts as none given."""
-    try:
-        return min(max(float(env.get(PAUSE_VARIABLE, CALLBACK_PAUSE_MS)), 0.0), 1000.0) / 1000
-    except ValueError:
-        return CALLBACK_PAUSE_MS / 1000
 
 
 def permission_result(answer: Frame) -> PermissionResult:

@@ -166,6 +166,12 @@ class LocalSession:
     async def emit(self, frame: Frame) -> None:
         await self._out.put(frame)
 
+    async def heard(self, seconds: float) -> None:
+        """Give the reader this long to take what was said; one that is waiting for more has taken it at once."""
+        if seconds:
+            with anyio.move_on_after(seconds):
+                await self._out.rested()
+
     def put_now(self, frame: Frame) -> None:
         """For the few frames that answer a control request: those must not wait for a slow reader."""
         self._out.put_now(frame)

@@ -190,6 +190,7 @@ class Turn:
         self.phase = "tools"
         self._pending = calls
         self._rounds += 1
+        await self.conversation.heard()
         await self.conversation.runner.run(calls, self._deliver)
         outcomes, self._outcomes = self._outcomes, []
         if outcomes[-1].deferred:
@@ -313,6 +314,7 @@ class Turn:
         return await self._stop()
 
     async def _stop(self) -> Ending | None:
+        await self.conversation.heard()
         outcome = await self.conversation.hooks.model_stops(self._answer.text, active=self._stop_hook_active)
         if outcome is not None and outcome.stop:
             return Ending(terminal_reason="stop_hook_prevented", text=self._answer.text)
