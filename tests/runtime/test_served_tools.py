@@ -1,21 +1,23 @@
 """Served tools as the runtime sees them: names, effects, results."""
 
 import re
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support_runtime import play, results, text_of
 from toolwright.mcp.annotations import ToolAnnotations
 from toolwright.mcp.base import ServedTool
 from toolwright.mcp.rpc import ToolServerError
-from toolwright.mcp.server import InProcessServer
+from toolwright.mcp.server import InProcessServer, create_sdk_mcp_server
 from toolwright.mcp.tool import as_tool, tool
+from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.runtime.served_tools import LONGEST_NAME, ServedToolAdapter, adapt_tools, server_prefix
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.tools.base import Effects, InvalidInput, Tool, ToolContext
-from toolwright.types import OptionsError
 
 pytestmark = pytest.mark.anyio
 
@@ -106,8 +108,6 @@ def test_the_key_of_a_server_is_kept_as_it_was_given() -> None:
     assert names_of("x_", "t") == ["mcp__x___t"]
     assert names_of("a__b", "c") == ["mcp__a__b__c"]
     assert names_of("my server.1", "get/x") == ["mcp__my_server_1__get_x"]
-    with pytest.raises(OptionsError, match=r"'a\.b' and 'a_b' would both have tools named mcp__a_b__"):
-        Toolbox((), {"a.b": InProcessServer("1"), "a_b": InProcessServer("2")})
 
 
 def test_a_tool_knows_the_rule_of_its_server() -> None:
@@ -155,6 +155,43 @@ async def test_of_two_tools_with_one_name_the_later_is_refused_and_named() -> No
         "MCP server 'a__b': its tool 'c' is left out, because the tool 'b__c' of 'a' before it is already named mcp__a__b__c;"
         " rename one of them",
     ]
+
+
+async def test_two_servers_whose_tools_are_named_alike_are_both_there_and_rules_are_about_the_first() -> None:
+    told: list[str] = []
+    servers = {
+        "a.b": InProcessServer("1", tools=[bare("t"), bare("u")]),
+        "a_b": InProcessServer("2", tools=[bare("t"), bare("v")]),
+    }
+    toolbox = Toolbox((), servers, tell=told.append)
+    await toolbox.connect()
+    assert list(toolbox.tools) == ["mcp__a_b__t", "mcp__a_b__u", "mcp__a_b__v"]
+    assert toolbox.tools["mcp__a_b__t"].description == "The tool t"
+    assert any("'a_b': its tool 't' is left out, because the tool 't' of 'a.b' before it" in line for line in told)
+    assert any("allow rules about mcp__a_b as a whole are about 'a.b'" in line for line in told)
+    rules = [getattr(tool, "server_rule", None) for tool in toolbox.tools.values()]
+    assert rules == ["mcp__a_b", "mcp__a_b", ""]
+
+
+def alike() -> dict[str, Any]:
+    """Two servers whose tools are named alike."""
+    return {"a.b": create_sdk_mcp_server("1", tools=[bare("t")]), "a_b": create_sdk_mcp_server("2", tools=[bare("v")])}
+
+
+@pytest.mark.parametrize(
+    ("rule", "run"), [("mcp__a_b", ["t"]), ("mcp__a_b__*", ["t"]), ("mcp__a_b__v*", []), ("mcp__a_b__v", ["v"])]
+)
+async def test_a_rule_about_the_first_server_lets_no_tool_of_the_second_run(rule: str, run: list[str], tmp_path: Path) -> None:
+    model = ScriptedModel([Call("mcp__a_b__t", {}), Call("mcp__a_b__v", {}), Say("done")])
+    found = results(await play(tmp_path, model, mcp_servers=alike(), allowed_tools=[rule]))
+    assert [text_of(result) for result in found if not result.get("is_error")] == run
+
+
+async def test_a_deny_rule_about_a_server_is_about_every_server_of_that_name(tmp_path: Path) -> None:
+    model = ScriptedModel([Call("mcp__a_b__v", {}), Say("done")])
+    rules = {"allowed_tools": ["mcp__a_b__v"], "disallowed_tools": ["mcp__a_b"]}
+    (result,) = results(await play(tmp_path, model, mcp_servers=alike(), **rules))
+    assert result["is_error"] is True
 
 
 async def test_a_tool_whose_name_was_taken_has_it_when_the_other_goes() -> None:

@@ -10,7 +10,7 @@ with the same name, the later one. A name that is too long for a model carries a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from toolwright.mcp.annotations import RESULT_SIZE_META
 from toolwright.runtime.kept_results import keep_binaries, keep_large
 from toolwright.runtime.served_results import tool_output
 from toolwright.tools.base import Effects, InvalidInput, ToolContext, ToolOutput
-from toolwright.types import OptionsError
 
 if TYPE_CHECKING:
     from toolwright.mcp.base import ServedTool, ToolServer
@@ -52,14 +51,16 @@ class ServedToolAdapter:
         server_name: str | None = None,
         prefix: str | None = None,
         name: str | None = None,
+        has_rule: bool = True,
     ) -> None:
+        """Without `has_rule` no allow rule about a whole server is about this one: another has the same name in rules."""
         self.server = server
         self.tool = tool
         self.server_name = server.name if server_name is None else server_name
         """The name under which the server was given (the key in `mcp_servers`)."""
         prefix = server_prefix(self.server_name) if prefix is None else prefix
         self.name = name or sanitized_name(prefix, tool.name)
-        self.server_rule = prefix.removesuffix("__") or None
+        self.server_rule = (prefix.removesuffix("__") or None) if has_rule else ""
         """The name of a permission rule about the whole server; None for a function given directly."""
 
     @property
@@ -123,11 +124,13 @@ def server_prefix(server_name: str) -> str:
     return f"mcp__{part}__"
 
 
-def adapt_tools(server_name: str, server: ToolServer, tools: Sequence[ServedTool]) -> list[ServedToolAdapter]:
+def adapt_tools(
+    server_name: str, server: ToolServer, tools: Sequence[ServedTool], *, has_rule: bool = True
+) -> list[ServedToolAdapter]:
     """One server's tools. Two of them may have the same name: see `first_of_each_name`."""
     if len({tool.name for tool in tools}) < len(tools):
         raise ValueError(f"the MCP server {server_name!r} lists a tool twice; each needs a name of its own")
-    return [ServedToolAdapter(server, tool, server_name=server_name) for tool in tools]
+    return [ServedToolAdapter(server, tool, server_name=server_name, has_rule=has_rule) for tool in tools]
 
 
 def first_of_each_name(tools: Iterable[Tool], refuse: Callable[[str], None], *, taken: Iterable[Tool] = ()) -> list[Tool]:
@@ -152,14 +155,18 @@ def _refusal(tool: Tool, earlier: Tool) -> str:
     )
 
 
-def check_prefixes(servers: Mapping[str, ToolServer]) -> None:
-    taken: dict[str, str] = {}
-    for name in servers:
-        other = taken.setdefault(server_prefix(name), name)
-        if other != name:
-            raise OptionsError(
-                f"the MCP servers {other!r} and {name!r} would both have tools named {server_prefix(name)}…; rename one of them"
-            )
+def earlier_with_its_prefix(server_name: str, names: Iterable[str]) -> str | None:
+    """The first of `names`, in their order, whose tools are named as those of `server_name` are; None if that is itself."""
+    first = next(name for name in names if server_prefix(name) == server_prefix(server_name))
+    return None if first == server_name else first
+
+
+def no_rule_of_its_own(server_name: str, earlier: str) -> str:
+    rule = server_prefix(server_name).removesuffix("__")
+    return (
+        f"MCP server {server_name!r}: its tools are named {rule}__… like those of {earlier!r} before it; allow rules about "
+        f"{rule} as a whole are about {earlier!r}, so its own tools need rules with their full names, or another key"
+    )
 
 
 def tool_name(server_name: str, tool: str) -> str:

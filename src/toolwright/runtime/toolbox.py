@@ -16,7 +16,13 @@ from msgspec import Struct, field
 
 from toolwright.mcp.rpc import RpcToolServer, ToolServerError
 from toolwright.models.base import ToolSpec
-from toolwright.runtime.served_tools import adapt_tools, check_prefixes, external_of, first_of_each_name
+from toolwright.runtime.served_tools import (
+    adapt_tools,
+    earlier_with_its_prefix,
+    external_of,
+    first_of_each_name,
+    no_rule_of_its_own,
+)
 from toolwright.types import ControlError
 
 if TYPE_CHECKING:
@@ -98,7 +104,6 @@ class Toolbox:
         `aliases` redirect calls by name, in one step; a name whose target is missing means no tool.
         """
         self.aliases = aliases or {}
-        check_prefixes(servers)
         self._tell = tell
         self._refusals: set[str] = set()
         self._patience = patience
@@ -170,7 +175,6 @@ class Toolbox:
         """Have exactly these servers beside those of this process and of settings; the names that came and that went."""
         old = {name: c for name, c in self.connections.items() if c.is_configured and c.source == "dynamic"}
         same = {name for name, server in servers.items() if name in old and config_of(old[name].server) == server.config}
-        check_prefixes({name: c.server for name, c in self.connections.items() if name not in old} | dict(servers))
         for name in old.keys() - same:
             await self._close(self.connections.pop(name))
         for name in servers.keys() - same:
@@ -247,10 +251,17 @@ class Toolbox:
     def _take(self, name: str, served: list[ServedTool]) -> None:
         connection = self.connections[name]
         try:
-            connection.tools = adapted(name, connection.server, served)
+            connection.tools = adapted(name, connection.server, served, has_rule=self._has_rule(name))
             connection.served, connection.failure = list(served), None
         except ValueError as error:
             connection.served, connection.tools, connection.failure = [], [], str(error)
+
+    def _has_rule(self, name: str) -> bool:
+        """Whether a rule about a whole server can be about this one; whoever has the name in rules first has it."""
+        earlier = earlier_with_its_prefix(name, self.connections)
+        if earlier is not None:
+            self._refuse(no_rule_of_its_own(name, earlier))
+        return earlier is None
 
     def _refresh(self) -> None:
         served = self._served_tools()
@@ -327,11 +338,11 @@ def status_row(name: str, connection: Connection) -> dict[str, Any]:
     return row
 
 
-def adapted(name: str, server: ToolServer, served: list[ServedTool]) -> list[Tool]:
+def adapted(name: str, server: ToolServer, served: list[ServedTool], *, has_rule: bool) -> list[Tool]:
     here = in_process(server)
     if here is not None:
-        return here.once(f"tools of {name}", lambda: list(adapt_tools(name, here, served)))
-    return list(adapt_tools(name, server, served))
+        return here.once(f"tools of {name}, {has_rule}", lambda: list(adapt_tools(name, here, served, has_rule=has_rule)))
+    return list(adapt_tools(name, server, served, has_rule=has_rule))
 
 
 def fresh_specs(tools: tuple[Tool, ...]) -> tuple[ToolSpec, ...]:
