@@ -45,9 +45,7 @@ def test_every_recorded_start_is_understood(path: Path, tmp_path: Path) -> None:
         options = options_of(run)
         (request,) = [request for request in run["requests"] if request["subtype"] == "initialize"]
         opened = initialized(options, request)
-        opened.plugins = []  # known, and refused with a sentence of their own; so is a tool that is to be asked for permission
-        if opened.permission_prompt_tool_name == "mcp__weather__get":
-            opened.permission_prompt_tool_name = None
+        opened.plugins = []  # known, and refused with a sentence of their own
         checks.check(opened)
         assert not [note for note in notes_on(request) if "not known" in note], name
         assert isinstance(server_names(request), list)

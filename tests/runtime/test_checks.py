@@ -51,7 +51,7 @@ SESSION = "01234567-89ab-4def-8123-456789abcdef"
         ({"hooks": {"Stop": [HookMatcher(hooks=[7])]}}, "must be a function"),  # type: ignore[list-item]
         ({"mcp_servers": {"x": {"command": 7}}}, r"mcp_servers\['x'\].command: must be a text"),
         ({"mcp_servers": {"x": {"type": "sdk", "name": "x", "instance": 7}}}, "instance"),
-        ({"permission_prompt_tool_name": "mcp__x__ask"}, "use can_use_tool"),
+        ({"permission_prompt_tool_name": "ask"}, "is not the tool of a server"),
         ({"resume_session_at": SESSION}, "need resume"),
     ],
 )

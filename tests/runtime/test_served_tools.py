@@ -189,7 +189,7 @@ async def test_a_rule_about_the_first_server_lets_no_tool_of_the_second_run(rule
 
 async def test_a_deny_rule_about_a_server_is_about_every_server_of_that_name(tmp_path: Path) -> None:
     model = ScriptedModel([Call("mcp__a_b__v", {}), Say("done")])
-    rules = {"allowed_tools": ["mcp__a_b__v"], "disallowed_tools": ["mcp__a_b"]}
+    rules: dict[str, Any] = {"allowed_tools": ["mcp__a_b__v"], "disallowed_tools": ["mcp__a_b"]}
     (result,) = results(await play(tmp_path, model, mcp_servers=alike(), **rules))
     assert result["is_error"] is True
 

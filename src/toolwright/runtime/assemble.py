@@ -48,7 +48,7 @@ from toolwright.runtime.tool_search import WaitingTools, policy_of
 from toolwright.runtime.toolbox import Toolbox
 from toolwright.sessions import config_dir
 from toolwright.tools.standing import Standing, Todo
-from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode
+from toolwright.types import CanUseTool, ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
 if TYPE_CHECKING:
@@ -161,9 +161,17 @@ class Assembly:
         runner = HookRunner(self._host.hooks, configured=configured, listener=news, background=background)
         return SessionHooks(runner, self.scene, self._session.emit)
 
+    def _who_is_asked(self) -> CanUseTool | None:
+        name = self._options.permission_prompt_tool_name
+        if name in (None, "stdio"):
+            return self._host.can_use_tool
+        from toolwright.runtime.permission_answers import PromptTool  # few sessions ask a tool
+
+        return PromptTool(str(name), self._toolbox).ask
+
     def _make_gate(self) -> Gate:
         patience = whole_number(self._ground.env, "TOOLWRIGHT_PERMISSION_SECONDS", int(PATIENCE))
-        asking = Asking(self._host.can_use_tool, self._hooks, self._session.waiting_for_person, patience)
+        asking = Asking(self._who_is_asked(), self._hooks, self._session.waiting_for_person, patience)
         bounds = SessionBounds(self._options, self._ground, self._workspace, hooks=self._hooks, tell_mode=self.tell_mode)
         judge = no_judge if self._judge is None else self._judge
         rules = rules_of(self._options, self._ground)

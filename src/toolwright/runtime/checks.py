@@ -164,6 +164,12 @@ def check_combinations(options: ClaudeAgentOptions) -> None:
         raise OptionsError("fork_session needs a session to fork: set resume or continue_conversation")
     if options.can_use_tool is not None and options.permission_prompt_tool_name not in (None, "stdio"):
         raise OptionsError("can_use_tool and permission_prompt_tool_name exclude each other: both answer permission questions")
+    prompt_tool = options.permission_prompt_tool_name
+    if prompt_tool not in (None, "stdio") and not str(prompt_tool).startswith("mcp__"):
+        raise OptionsError(
+            f"permission_prompt_tool_name: {prompt_tool!r} is not the tool of a server: give mcp__<server>__<tool>, "
+            "or use can_use_tool"
+        )
     if options.can_use_tool is not None and (shadow := _shadow(options)) is not None:
         advice = "To see every call, use a PreToolUse hook."
         warnings.warn(f"can_use_tool will not be asked{shadow}. {advice}", CanUseToolShadowedWarning, stacklevel=2)
@@ -192,8 +198,6 @@ def check_not_supported(options: ClaudeAgentOptions) -> None:
         value = getattr(options, name)
         if value:
             raise OptionsError(f"{name}: {reason}")
-    if options.permission_prompt_tool_name not in (None, "stdio"):
-        raise OptionsError("permission_prompt_tool_name: only 'stdio' is supported in this version; use can_use_tool")
     check_servers(options.mcp_servers)
 
 

@@ -19,6 +19,7 @@ from toolwright.runtime.assemble import open_session
 from toolwright.runtime.ending import failed_to_start
 from toolwright.runtime.initialization import initialized, notes_on, server_names
 from toolwright.runtime.pacing import at_once, callback_pause
+from toolwright.runtime.permission_answers import permission_result
 from toolwright.runtime.seams import Host
 from toolwright.types import (
     ClaudeAgentOptions,
@@ -27,9 +28,6 @@ from toolwright.types import (
     HookMatcher,
     OptionsError,
     PermissionResult,
-    PermissionResultAllow,
-    PermissionResultDeny,
-    PermissionUpdate,
     ResultError,
     ToolPermissionContext,
 )
@@ -270,18 +268,3 @@ class ServedSession:
             return response if isinstance(response, dict) else {}
 
         return RpcToolServer(name, send)
-
-
-def permission_result(answer: Frame) -> PermissionResult:
-    """The other side's answer to a permission question; one that cannot be understood denies."""
-    if answer.get("behavior") == "allow":
-        updates = answer.get("updatedPermissions")
-        return PermissionResultAllow(
-            updated_input=answer.get("updatedInput"),
-            updated_permissions=[PermissionUpdate.from_dict(update) for update in updates] if updates else None,
-        )
-    message = answer.get("message")
-    return PermissionResultDeny(
-        message=message if isinstance(message, str) else "The permission answer was not understood; the call was not run.",
-        interrupt=answer.get("interrupt") is True,
-    )
