@@ -6,10 +6,27 @@ reader has not seen yet. One variable says how long; 0 is not at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+
+import anyio
 
 CALLBACK_PAUSE_MS = 2.0
 PAUSE_VARIABLE = "TOOLWRIGHT_CALLBACK_PAUSE_MS"
+SLICES = 20
+"""A pause is taken in so many parts: on a busy machine, or beside a busy event loop, the reader gets as many turns."""
+
+
+async def pause(seconds: float) -> None:
+    for _ in range(SLICES):
+        await anyio.sleep(seconds / SLICES)
+
+
+async def until(done: Callable[[], Awaitable[None]], seconds: float) -> None:
+    """Wait for `done`, for as long as a pause takes at most."""
+    for _ in range(SLICES):
+        with anyio.move_on_after(seconds / SLICES):
+            await done()
+            return
 
 
 async def at_once() -> None:

@@ -18,7 +18,7 @@ from toolwright.protocol.frames import Frame
 from toolwright.runtime.assemble import open_session
 from toolwright.runtime.ending import failed_to_start
 from toolwright.runtime.initialization import initialized, notes_on, server_names
-from toolwright.runtime.pacing import at_once, callback_pause
+from toolwright.runtime.pacing import at_once, callback_pause, pause
 from toolwright.runtime.permission_answers import permission_result
 from toolwright.runtime.seams import Host
 from toolwright.types import (
@@ -175,13 +175,13 @@ class ServedSession:
         await self._opened.wait()
         if self._session is None:
             return
-        pause, follows_answer = callback_pause({**os.environ, **self._options.env}), False
+        seconds, follows_answer = callback_pause({**os.environ, **self._options.env}), False
         async for frame in self._session.frames():
             if frame["type"] == "result":
                 self._failed = bool(frame["is_error"])
-            if follows_answer and pause and frame["type"] == "control_request":
+            if follows_answer and seconds and frame["type"] == "control_request":
                 await self._taken()  # two lines that are read as one arrive as one, however long ago the first was written
-                await anyio.sleep(pause)
+                await pause(seconds)
             await self._write(frame)
             follows_answer = frame["type"] == "assistant" or (follows_answer and frame["type"] == "system")
         self._ended.set()
