@@ -57,6 +57,11 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
             return {"messages": [said("user", request), said("assistant", "How?")]}
         case "prompts/get" if params["name"] == "long":
             return {"messages": [said("user", "long " * 50_000)]}
+        case "resources/read" if params["uri"] == "notes://one" and "--growing" in sys.argv:
+            RESOURCES.append({"uri": "notes://new", "name": "new"})
+            for _ in range(3):
+                print(json.dumps({"jsonrpc": "2.0", "method": "notifications/resources/list_changed"}), flush=True)
+            return {"contents": [{"uri": params["uri"], **CONTENTS[params["uri"]]}]}
         case "resources/list" if "--broken" not in sys.argv:
             start = int(params.get("cursor", 0))
             return {"resources": RESOURCES[start : start + 2]} | ({"nextCursor": "2"} if start == 0 else {})

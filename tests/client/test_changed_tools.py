@@ -105,3 +105,25 @@ async def test_a_program_that_does_not_want_to_hear_of_it_is_left_alone() -> Non
         second = [message async for message in client.receive_response()]
     assert '"name": "add"' in str(first)
     assert "still here" in str(second)
+
+
+@pytest.mark.parametrize("over_the_wire", [False, True])
+async def test_a_session_tells_of_lists_that_a_server_here_says_have_changed(tmp_path: Path, over_the_wire: bool) -> None:
+    config = create_sdk_mcp_server("calc", tools=[add])
+    server = config["instance"]
+    options = options_for(tmp_path, config, *[{"text": "done"}] * 3, over_the_wire=over_the_wire)
+
+    async def events() -> list[tuple[str, str]]:
+        await client.query("go")
+        heard = [message async for message in client.receive_response()]
+        told = [message.data for message in heard if isinstance(message, SystemMessage)]
+        return [(data["server"], data["event"]) for data in told if data["subtype"] == "mcp_list_changed"]
+
+    async with nothing_left(), ClaudeSDKClient(options) as client:
+        assert await events() == []
+        server.resources_changed()
+        server.prompts_changed()
+        server.resources_changed()
+        assert await events() == [("calc", "ResourceListChanged"), ("calc", "PromptListChanged")]
+        server.registered("add").disable()
+        assert await events() == [("calc", "ToolListChanged")]

@@ -141,3 +141,16 @@ async def test_defaults_of_the_schema_are_there_before_the_handler_runs() -> Non
     await server.call_tool("keep", {"n": 5})
     assert given == {"inner": {}}
     assert [(args["n"], len(args["list"]), args.get("inner")) for args in seen] == [(1, 1, {"deep": 2}), (5, 1, None)]
+
+
+def test_events_are_heard_by_name_until_the_listener_goes() -> None:
+    heard: list[str] = []
+    server = InProcessServer("calc")
+    stop = server.on_event(heard.append)
+    server.register(add)
+    server.resources_changed()
+    server.prompts_changed()
+    stop()
+    server.prompts_changed()
+    assert heard == ["ToolListChanged", "ResourceListChanged", "PromptListChanged"]
+    assert server.changes == {"ToolListChanged": 1, "ResourceListChanged": 1, "PromptListChanged": 2}

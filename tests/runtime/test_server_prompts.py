@@ -87,7 +87,10 @@ async def test_new_prompts_of_a_server_are_commands_of_the_next_turn(tmp_path: P
         assert server is not None
         await eventually(lambda: "another" in [prompt.name for prompt in server.prompts])
         await session.send(user("go on"))
-        assert (await until_result(session))[0]["slash_commands"] == [*before, "mcp__notes__another"]
+        frames = await until_result(session)
+        assert frames[0]["slash_commands"] == [*before, "mcp__notes__another"]
+        events = [(frame["server"], frame["event"]) for frame in frames if frame.get("subtype") == "mcp_list_changed"]
+        assert events == [("notes", "PromptListChanged")]
 
 
 @pytest.mark.anyio

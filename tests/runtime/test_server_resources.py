@@ -101,3 +101,12 @@ async def test_a_resource_that_changes_after_it_was_read_is_told_once_with_the_n
     told = [str(block.get("text")) for message in model.requests[-1].messages for block in message.content]
     changes = [text for text in told if "has changed since you read it" in text]
     assert changes == ["The resource notes://one of the MCP server 'notes' has changed since you read it."]
+
+
+async def test_a_list_of_resources_that_changes_is_told_once_and_the_next_listing_has_it(tmp_path: Path) -> None:
+    given = {"server": "notes", "uri": "notes://one"}
+    model = ScriptedModel([Call(READ, given), Call("ListMcpResourcesTool", {}), Say("done")])
+    frames = await play(tmp_path, model, mcp_servers=servers(notes=["--growing"]), allowed_tools=[READ])
+    events = [(frame["server"], frame["event"]) for frame in frames if frame.get("subtype") == "mcp_list_changed"]
+    assert events == [("notes", "ResourceListChanged")]
+    assert "notes://new" in text_of(results(frames)[1])

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from toolwright.concurrency import OwnedTask, spawn
 from toolwright.mcp.audience import Audience, Timing
 from toolwright.mcp.base import ServedTool
+from toolwright.mcp.changes import METHODS, PROMPTS
 from toolwright.mcp.client import BadAnswer, Hearing, Introduction, McpClient, ServerRefused
 from toolwright.mcp.configs import ServerConfig
 from toolwright.mcp.definitions import Definitions, same_definition
@@ -240,16 +241,22 @@ class ExternalServer:
                 with suppress(LinkError, ServerRefused, BadAnswer, TimeoutError), anyio.fail_after(self._timing.request):
                     listing = await client.list_tools()
                     self._listed(listing.tools, listing.notices)
-                    self._state.prompts = await client.list_prompts()
+                    await self._relist_prompts(client)
                     self.audience.changed()
                 await anyio.sleep(_RELIST_PAUSE)
         finally:
             self._relisting = False
 
+    async def _relist_prompts(self, client: McpClient) -> None:
+        before, self._state.prompts = self._state.prompts, await client.list_prompts()
+        if self._state.prompts != before:
+            self.audience.said(METHODS[PROMPTS], None)
+
     def _heard(self, method: str, params: Any) -> None:
-        if method == "notifications/prompts/list_changed":
-            self._lists_changed()
-        self.audience.said(method, params)
+        if method == METHODS[PROMPTS]:
+            self._lists_changed()  # told once they are listed
+        else:
+            self.audience.said(method, params)
 
     def _logged(self, level: str, text: str) -> None:
         self._log_lines += 1

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from toolwright.mcp.base import ServedTool, ToolServer
+from toolwright.mcp.changes import PROMPTS, RESOURCES, TOOLS
 from toolwright.mcp.functions import InvalidArguments
 from toolwright.mcp.registered import CallContext, Entry, InvalidOutput, RegisteredTool
 from toolwright.mcp.results import CallResult, MalformedResult, error_result
@@ -68,7 +69,9 @@ class InProcessServer:
         self.version = version
         self._entries: dict[str, Entry] = {}
         self._made: dict[str, Any] = {}
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: list[Callable[[str], None]] = []
+        self.changes = dict.fromkeys((TOOLS, RESOURCES, PROMPTS), 0)
+        """How often each of its lists has changed."""
         for given in tools:
             self._add(as_tool(given))
 
@@ -140,13 +143,30 @@ class InProcessServer:
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call `listener` whenever the list of tools changes; what comes back ends that."""
+        return self.on_event(lambda event: listener() if event == TOOLS else None)
+
+    def on_event(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call `listener` with `ToolListChanged`, `ResourceListChanged` or `PromptListChanged`; what comes back ends that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def changed(self) -> None:
+        """The list of tools is another one: sessions list them again."""
         self._made.clear()
+        self._tell(TOOLS)
+
+    def resources_changed(self) -> None:
+        """Tell whoever uses this server that the resources its tools speak of are others now."""
+        self._tell(RESOURCES)
+
+    def prompts_changed(self) -> None:
+        """Tell whoever uses this server that the prompts its tools speak of are others now."""
+        self._tell(PROMPTS)
+
+    def _tell(self, event: str) -> None:
+        self.changes[event] += 1
         for listener in tuple(self._listeners):
-            listener()
+            listener(event)
 
     # serving
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from toolwright.hooks import Background, Hook, HookRunner, Scene
 from toolwright.models import prices
 from toolwright.protocol import frames
-from toolwright.runtime import checks
+from toolwright.runtime import checks, notices
 from toolwright.runtime.asking import PATIENCE, Asking
 from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.call_facts import OF_ITS_OWN
@@ -269,7 +269,9 @@ class Assembly:
     # what rooms ask of each other
 
     def take_news(self) -> list[str]:
-        """What the model is to hear with the next request."""
+        """What the model is to hear with the next request; whoever reads the session is told which lists changed."""
+        for server, event in self._toolbox.take_events():
+            self._session.put_now(notices.list_changed(server, event, self.conversation.session_id))
         return [
             *self.background.take_news(),
             *self._remembering.below(self._workspace.reads.take_folders()),

@@ -25,6 +25,11 @@ ERROR_NAMES = {
 """Our kinds of failure → the values that clients know in `AssistantMessage.error`; the rest are "unknown"."""
 
 
+def list_changed(server: str, event: str, session_id: str) -> frames.Frame:
+    """A tool server has other tools, resources or prompts than before."""
+    return frames.system("mcp_list_changed", session_id, server=server, event=event)
+
+
 def error_name(error: ModelError) -> str:
     return ERROR_NAMES.get(error.kind, "unknown")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from msgspec import Struct, field
 
+from toolwright.mcp.changes import NOTIFICATIONS, TOOLS
 from toolwright.mcp.rpc import RpcToolServer, ToolServerError
 from toolwright.models.base import ToolSpec
 from toolwright.runtime.served_tools import (
@@ -85,7 +86,7 @@ class Toolbox:
     """Tools by name, in a stable order: the order is part of the prompt prefix that a provider caches."""
 
     __slots__ = (
-        *("_own", "_patience", "_refusals", "_resources", "_settled", "_shelf", "_tell", "_waiting"),
+        *("_events", "_own", "_patience", "_refusals", "_resources", "_settled", "_shelf", "_tell", "_waiting"),
         *("aliases", "connections", "specs", "tools"),
     )
 
@@ -105,6 +106,7 @@ class Toolbox:
         """
         self.aliases = aliases or {}
         self._tell = tell
+        self._events: dict[tuple[str, str], None] = {}
         self._refusals: set[str] = set()
         self._patience = patience
         self._own = own
@@ -163,10 +165,14 @@ class Toolbox:
         self._refresh()
 
     async def told(self, name: str, message: Any) -> None:
-        """A server behind the wire says something by itself: if that its tools changed, they are listed again."""
+        """A server behind the wire says that a list of its has changed; if it is that of its tools, they are listed again."""
         connection = self._connection(name)
         method = message.get("method") if isinstance(message, dict) else None
-        if method == "notifications/tools/list_changed" and isinstance(connection.server, RpcToolServer):
+        event = NOTIFICATIONS.get(str(method))
+        if event is None or not isinstance(connection.server, RpcToolServer):
+            return
+        self._events[name, event] = None
+        if event == TOOLS:
             with suppress(ToolServerError):  # then what was listed before stands
                 self._take(name, await connection.server.list_tools())
             self._refresh()
@@ -204,7 +210,7 @@ class Toolbox:
             connection.external.audience.changed = partial(self._changed, name)
             connection.external.audience.said = partial(self._said, name)
         elif connection.in_process is not None and connection.stop_listening is None:
-            connection.stop_listening = connection.in_process.on_change(partial(self._changed, name))
+            connection.stop_listening = connection.in_process.on_event(partial(self._list_changed, name))
 
     def _connection(self, name: str) -> Connection:
         if name not in self.connections:
@@ -235,12 +241,27 @@ class Toolbox:
         server = connection.external or connection.in_process
         listed = server.tools if server is not None else None
         if listed is not None and listed != connection.served:
+            self._events |= {(name, TOOLS): None} if connection.served else {}
             self._take(name, listed)
             self._refresh()
         elif not self._resources and connection.has_resources:
             self._refresh()
 
+    def _list_changed(self, name: str, event: str) -> None:
+        """A server in this process says so."""
+        if event == TOOLS:
+            self._changed(name)
+        else:
+            self._events[name, event] = None
+
+    def take_events(self) -> list[tuple[str, str]]:
+        """Server and event for each list that has changed since; however often it did, it is told once."""
+        events, self._events = self._events, {}
+        return list(events)
+
     def _said(self, name: str, method: str, params: Any) -> None:
+        if method in NOTIFICATIONS:
+            self._events[name, NOTIFICATIONS[method]] = None
         if method == "notifications/resources/updated" and self._shelf is not None:
             self._shelf.updated(name, params)
 
