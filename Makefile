@@ -13,7 +13,7 @@ RELEASE := .venv-release
 # Hundreds of tests start our command: without byte code each of them would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint types layers unit interop differential mutants bench docs picture dist release-check clean
+.PHONY: demo test lint types layers unit interop recordings differential mutants bench docs picture dist release-check clean
 
 demo: $(VENV)/.package
 	@$(VENV)/bin/toolwright demo
@@ -36,7 +36,12 @@ unit: $(VENV)/.dev
 
 # Conversations with published packages: large downloads, so apart from `make test`.
 interop: $(INTEROP)/.peers
-	$(INTEROP)/bin/pytest -q --strict-markers --import-mode=importlib -o addopts= tests/interop
+	$(INTEROP)/bin/pytest -q --strict-markers --import-mode=importlib -o addopts= -o faulthandler_timeout=600 \
+	  -p no:langsmith_plugin -p no:logfire -p no:pytest_logfire tests/interop
+
+# What a year of releases of the two SDKs sends to the command they start, written down anew. RELEASES="npm:0.3.325" does one.
+recordings: $(INTEROP)/.peers
+	$(INTEROP)/bin/python tests/interop/record_sdks.py $(RELEASES)
 
 # Generated lines of shell, as we read them, held against what bash does with them. Takes half an hour; SEED=… tries the same again.
 LINES ?= 100000

@@ -1,6 +1,6 @@
 """Records how published releases of the two SDKs start a command: arguments, environment, control requests.
 
-usage: python tests/interop/record_sdks.py [npm:VERSION | python:VERSION …]. Without arguments, all of `RELEASES`. Each is
+usage: make recordings [RELEASES="npm:VERSION python:VERSION …"]. Without releases, all of `RELEASES` (ten minutes). Each is
 installed into a temporary folder and driven with every option set (`recording/every_option.*`) against a program that writes
 down what it is given. The recordings are test data: `tests/cli/sdk_recordings`, read by `tests/cli/test_sdk_recordings.py`.
 """
@@ -71,7 +71,13 @@ def started_by_us(environment: dict[str, str], folder: Path) -> dict[str, str]:
     target = folder / "before.json"
     hello = '{"type": "user"}\n'
     subprocess.run(
-        [PROGRAM], input=hello, text=True, env={**environment, "RECORDING_FILE": str(target)}, cwd=folder, check=True
+        [PROGRAM],
+        input=hello,
+        text=True,
+        env={**environment, "RECORDING_FILE": str(target)},
+        cwd=folder,
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
     before: dict[str, str] = json.loads(target.read_text())["env"]
     return before
