@@ -36,6 +36,13 @@ async def test_a_failure_is_an_error_that_starts_with_the_code(workspace: Worksp
     assert "syntax error" in await error_of("Bash", workspace, command="if )")
 
 
+@pytest.mark.parametrize(("command", "code"), [("echo why; exit 3", 3), ("false", 1), ("kill -9 $$", 137), ("true", 0)])
+async def test_the_structured_result_has_the_exit_code_also_of_a_failure(command: str, code: int, workspace: Workspace) -> None:
+    output = await call("Bash", workspace, command=command)
+    assert output.structured["exitCode"] == code
+    assert bool(output.is_error) is (code != 0)
+
+
 @pytest.mark.parametrize(
     ("command", "meaning"),
     [
