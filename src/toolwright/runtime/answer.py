@@ -1,5 +1,6 @@
 """One answer of the model as it comes in: each finished block goes into the journal, then to the user.
 
+A block is told when the next event has come: the last one's row in the journal then says why the answer ended and what it used.
 Can be cut short at any moment; what has come by then is kept here, so that it can be told.
 """
 
@@ -7,6 +8,8 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from toolwright.models.assembler import MessageAssembler
 from toolwright.models.base import ModelError, Retry
@@ -22,15 +25,24 @@ if TYPE_CHECKING:
 FALLBACK_KINDS = frozenset({"overloaded", "model_not_found", "server_error", "rate_limit", "connection", "timeout"})
 
 
+class Finished(Struct, frozen=True):
+    """A block that nobody was told of yet, the event that finished it, and what was used until then."""
+
+    block: dict[str, Any]
+    event: dict[str, Any]
+    usage: dict[str, Any]
+
+
 class Answer:
     """What the model says to one request."""
 
-    __slots__ = ("_assembler", "_blocks", "_conversation", "_message_id", "_unreadable", "text")
+    __slots__ = ("_assembler", "_blocks", "_conversation", "_finished", "_message_id", "_unreadable", "text")
 
     def __init__(self, conversation: Conversation, *, text: str = "") -> None:
         self._conversation = conversation
         self._assembler = MessageAssembler()
         self._blocks: list[dict[str, Any]] = []
+        self._finished: Finished | None = None
         self._message_id = ""
         self._unreadable: dict[str, str] = {}
         self.text = text
@@ -52,7 +64,7 @@ class Answer:
             try:
                 await self._stream(model)
             except ModelError as error:
-                if len(conversation.models) == 1 or error.kind not in FALLBACK_KINDS or self._blocks:
+                if len(conversation.models) == 1 or error.kind not in FALLBACK_KINDS or self._blocks or self._finished:
                     raise
                 await conversation.fall_back()
                 await conversation.emit(notices.fallback(model.id, conversation.model.id, error, conversation.session_id))
@@ -70,12 +82,21 @@ class Answer:
                     await emit(notices.retry(event, conversation.session_id))
                     continue
                 block = assembler.feed(event)
+                await self._tell_finished()
                 if block is not None:
-                    await self._give_out(block)
-                if conversation.partial_messages:
+                    self._finished = Finished(block, event, dict(assembler.usage))
+                elif conversation.partial_messages:
                     await emit(frames.stream_event(event, session_id=conversation.session_id))
+        await self._tell_finished()
 
-    async def _give_out(self, block: dict[str, Any]) -> None:
+    async def _tell_finished(self) -> None:
+        finished, self._finished = self._finished, None
+        if finished is not None:
+            await self._give_out(finished.block, finished.usage)
+            if self._conversation.partial_messages:
+                await self._conversation.emit(frames.stream_event(finished.event, session_id=self._conversation.session_id))
+
+    async def _give_out(self, block: dict[str, Any], usage: dict[str, Any]) -> None:
         if block["type"] == "text":
             if not block["text"]:
                 return
@@ -86,8 +107,15 @@ class Answer:
         if not self._blocks:
             self._message_id = conversation.unique_id(assembler.message_id, "msg")
         self._blocks.append(block)
-        model, usage, uuid = self.model, dict(assembler.usage), new_uuid()
-        conversation.journal.assistant(block, message_id=self._message_id, model=model, usage=usage, uuid=uuid)
+        model, uuid = self.model, new_uuid()
+        conversation.journal.assistant(
+            block,
+            message_id=self._message_id,
+            model=model,
+            usage=dict(assembler.usage),
+            stop_reason=assembler.stop_reason,
+            uuid=uuid,
+        )
         message = {"id": self._message_id, "model": model, "usage": usage}
         await conversation.emit(frames.assistant(block, session_id=conversation.session_id, message=message, uuid=uuid))
 
@@ -114,8 +142,9 @@ class Answer:
 
         `most`: how many characters of an unfinished text stay.
         """
+        await self._tell_finished()
         for block in self._assembler.partial_blocks():
-            await self._give_out({**block, "text": block["text"][:most]})
+            await self._give_out({**block, "text": block["text"][:most]}, dict(self._assembler.usage))
         if self._assembler.usage:
             self._conversation.ledger.add(self.model, self._assembler.usage)
         return self.close()
