@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from toolwright.hooks import Background, Hook, HookRunner, Scene
 from toolwright.models import prices
 from toolwright.protocol import frames
-from toolwright.runtime import checks, notices
+from toolwright.runtime import checks, notices, pacing
 from toolwright.runtime.asking import PATIENCE, Asking
 from toolwright.runtime.background import BackgroundTasks
 from toolwright.runtime.call_facts import OF_ITS_OWN
@@ -32,7 +32,6 @@ from toolwright.runtime.initialization import PLAN_FLAG, as_agent, tool_aliases
 from toolwright.runtime.ledger import Ledger
 from toolwright.runtime.limits import Limits
 from toolwright.runtime.model_choice import choose_models, sampling, whole_number
-from toolwright.runtime.pacing import callback_pause
 from toolwright.runtime.permission_choice import SessionBounds, judge_of, rules_of
 from toolwright.runtime.planning import PlanNews
 from toolwright.runtime.resume import Beginning, begun
@@ -205,7 +204,7 @@ class Assembly:
             used_ids=beginning.used_ids,
             deferred=beginning.deferred,
             take_news=self.take_news,
-            heard=partial(self._session.heard, callback_pause(self._ground.env)),
+            heard=partial(self._session.heard, pacing.callback_pause(self._ground.env) * pacing.PATIENCE),
             commands=ServerPrompts(self._toolbox, self._workspace, longest=longest),
         )
 

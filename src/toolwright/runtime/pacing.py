@@ -6,26 +6,25 @@ reader has not seen yet. One variable says how long; 0 is not at all.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Mapping
 
 import anyio
 
 CALLBACK_PAUSE_MS = 2.0
 PAUSE_VARIABLE = "TOOLWRIGHT_CALLBACK_PAUSE_MS"
-SLICES = 20
-"""A pause is taken in so many parts: on a busy machine, or beside a busy event loop, the reader gets as many turns."""
+LATE, MOST_PAUSES = 2.0, 10
+"""A pause that took so many times as long as it should was taken on a busy machine, where the reader is late as well: it is
+taken again, so often at most."""
+PATIENCE = 25.0
+"""How many pauses a reader in this process is waited for that is not back for more; one that is back is not waited for."""
 
 
 async def pause(seconds: float) -> None:
-    for _ in range(SLICES):
-        await anyio.sleep(seconds / SLICES)
-
-
-async def until(done: Callable[[], Awaitable[None]], seconds: float) -> None:
-    """Wait for `done`, for as long as a pause takes at most."""
-    for _ in range(SLICES):
-        with anyio.move_on_after(seconds / SLICES):
-            await done()
+    for _ in range(MOST_PAUSES):
+        begun = time.perf_counter()
+        await anyio.sleep(seconds)
+        if time.perf_counter() - begun < LATE * seconds:
             return
 
 

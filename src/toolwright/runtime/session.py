@@ -16,7 +16,6 @@ from toolwright.protocol import frames
 from toolwright.protocol.lines import MOST_WAITING, weight
 from toolwright.runtime import controls, greeting
 from toolwright.runtime.conversation import Conversation, text_block
-from toolwright.runtime.pacing import until
 from toolwright.runtime.turn import Prompt, Turn
 from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeSDKError, CLIConnectionError
@@ -170,7 +169,8 @@ class LocalSession:
     async def heard(self, seconds: float) -> None:
         """Give the reader this long to take what was said; one that is waiting for more has taken it at once."""
         if seconds:
-            await until(self._out.rested, seconds)
+            with anyio.move_on_after(seconds):
+                await self._out.rested()
 
     def put_now(self, frame: Frame) -> None:
         """For the few frames that answer a control request: those must not wait for a slow reader."""
