@@ -125,21 +125,26 @@ def main_requests(steps: list[Step]) -> Callable[[ReceivedRequest], Step]:
         if "count_tokens" in request.path:
             return json_answer({"input_tokens": 10})
         if not request.json.get("stream"):
-            return json_answer(
-                {
-                    "id": "msg_side",
-                    "type": "message",
-                    "role": "assistant",
-                    "model": request.json["model"],
-                    "content": [{"type": "text", "text": "ok"}],
-                    "stop_reason": "end_turn",
-                    "stop_sequence": None,
-                    "usage": {"input_tokens": 1, "output_tokens": 1},
-                }
-            )
+            return side_answer(request)
         return left.pop(0) if left else Status(500, {"x-should-retry": "false"})
 
     return choose
+
+
+def side_answer(request: ReceivedRequest) -> Raw:
+    """For a request that is not part of the conversation."""
+    return json_answer(
+        {
+            "id": "msg_side",
+            "type": "message",
+            "role": "assistant",
+            "model": request.json["model"],
+            "content": [{"type": "text", "text": "ok"}],
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+    )
 
 
 def json_answer(value: Any) -> Raw:
