@@ -82,5 +82,5 @@ def was_needed(beginning: str, seen: Iterable[tuple[str, str]]) -> bool:
 
 
 def test_the_rows_are_those_of_the_document() -> None:
-    rows = re.findall(r"^\| \*\*(.+?)\*\* \|", DOCUMENT.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \|", DOCUMENT.read_text().partition("## Also different")[0], re.MULTILINE)
     assert rows == list(DIFFERENCES)
