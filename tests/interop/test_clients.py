@@ -34,7 +34,7 @@ PYTHON = ("python_sdk", "opentelemetry", "openinference", "logfire", "langsmith"
 TYPESCRIPT = "typescript_sdk"
 WAYS = [*((name, way) for name in PYTHON for way in ("ours", "in process")), (TYPESCRIPT, "ours")]
 
-OUR_FIELDS = re.compile(r""",? ?["']exitCode["']: ?0,?""")
+OUR_FIELDS = re.compile(r"""["']exitCode["']: ?0, |, ?["']exitCode["']: ?0""")
 """Row "Structured results" of docs/compatibility.md: fields that the original does not have."""
 NOT_SERVED = ("initialize", "notifications/initialized", "tools/list", "tools/call get_weather")
 """What a tool server is asked over JSON-RPC; in process it is called."""
