@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from toolwright.runtime.pacing import pause
+from toolwright.runtime.pacing import pause, taken_in
 
 pytestmark = pytest.mark.anyio
 
@@ -38,3 +38,14 @@ async def test_a_machine_that_is_always_busy_is_not_waited_for() -> None:
         with anyio.fail_after(5):
             await pause(0.001)
         group.cancel_scope.cancel()
+
+
+async def test_who_is_slow_to_take_a_message_has_longer_to_look_at_it() -> None:
+    moments: list[float] = []
+
+    async def taken() -> None:
+        await anyio.sleep(0.02)
+        moments.append(time.perf_counter())
+
+    await taken_in(taken, 0.001)
+    assert time.perf_counter() - moments[0] >= 0.04

@@ -7,7 +7,7 @@ reader has not seen yet. One variable says how long; 0 is not at all.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 
@@ -16,8 +16,20 @@ PAUSE_VARIABLE = "TOOLWRIGHT_CALLBACK_PAUSE_MS"
 LATE, MOST_PAUSES = 2.0, 10
 """A pause that took so many times as long as it should was taken on a busy machine, where the reader is late as well: it is
 taken again, so often at most."""
+LONGEST = 0.1
+"""The most seconds that a slow reader at the other end of a wire gets."""
 PATIENCE = 25.0
 """How many pauses a reader in this process is waited for that is not back for more; one that is back is not waited for."""
+
+
+async def taken_in(taken: Callable[[], Awaitable[None]], seconds: float) -> None:
+    """Wait until the other side has taken what was written, then as long as it may need to look at it.
+
+    One that was slow to take it is slow to look at it as well: it gets twice as long as it took.
+    """
+    begun = time.perf_counter()
+    await taken()
+    await pause(max(seconds, min(2 * (time.perf_counter() - begun), LONGEST)))
 
 
 async def pause(seconds: float) -> None:

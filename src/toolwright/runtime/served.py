@@ -18,7 +18,7 @@ from toolwright.protocol.frames import Frame
 from toolwright.runtime.assemble import open_session
 from toolwright.runtime.ending import failed_to_start
 from toolwright.runtime.initialization import initialized, notes_on, server_names
-from toolwright.runtime.pacing import at_once, callback_pause, pause
+from toolwright.runtime.pacing import at_once, callback_pause, taken_in
 from toolwright.runtime.permission_answers import permission_result
 from toolwright.runtime.seams import Host
 from toolwright.types import (
@@ -180,8 +180,7 @@ class ServedSession:
             if frame["type"] == "result":
                 self._failed = bool(frame["is_error"])
             if follows_answer and seconds and frame["type"] == "control_request":
-                await self._taken()  # two lines that are read as one arrive as one, however long ago the first was written
-                await pause(seconds)
+                await taken_in(self._taken, seconds)
             await self._write(frame)
             follows_answer = frame["type"] == "assistant" or (follows_answer and frame["type"] == "system")
         self._ended.set()
