@@ -86,7 +86,7 @@ def default_of(field: Any) -> Any:
     return "required" if field.default is dataclasses.MISSING else field.default
 
 
-FIELDS_OF_OURS = {"ClaudeAgentOptions": ["persist_session", "boundary"]}
+FIELDS_OF_OURS = {"ClaudeAgentOptions": ["boundary", "persist_session"]}
 """They come last, so that positions stay the same."""
 
 

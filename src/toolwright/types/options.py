@@ -168,9 +168,6 @@ class ClaudeAgentOptions:
     resume_drops_turn: str | None = None
     """With `resume_session_at`: refuse unless exactly the turn of this user message is dropped."""
 
-    persist_session: bool = True
-    """Keep the transcript; without, the session runs in memory and cannot be resumed."""
-
     agents: dict[str, AgentDefinition] | None = None
     """Subagents the model may use, by name."""
 
@@ -218,3 +215,6 @@ class ClaudeAgentOptions:
 
     boundary: BoundaryKind = "default"
     """What a yes opens outside the working folders: "default" is exactly the path it is about, "strict" is nothing."""
+
+    persist_session: bool = True
+    """Keep the transcript; without, the session runs in memory and cannot be resumed."""
