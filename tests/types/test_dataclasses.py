@@ -67,10 +67,10 @@ FIELDS = {
         model=None fallback_model=None betas=[] permission_prompt_tool_name=None cwd=None cli_path=None settings=None
         add_dirs=[] env={} extra_args={} max_buffer_size=None debug_stderr=sys.stderr stderr=None can_use_tool=None
         hooks=None user=None include_partial_messages=False include_hook_events=False forward_subagent_text=False
-        verbatim_prompts=False fork_session=False resume_session_at=None resume_drops_turn=None persist_session=True agents=None
+        verbatim_prompts=False fork_session=False resume_session_at=None resume_drops_turn=None agents=None
         setting_sources=None skills=None sandbox=None plugins=[] max_thinking_tokens=None thinking=None effort=None
         output_format=None enable_file_checkpointing=False session_store=None session_store_flush='batched'
-        load_timeout_ms=60000 task_budget=None client_app=None boundary='default'
+        load_timeout_ms=60000 task_budget=None client_app=None boundary='default' persist_session=True
     """,
 }
 
