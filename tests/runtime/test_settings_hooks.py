@@ -410,8 +410,8 @@ async def test_every_moment_of_a_conversation_has_its_event(tmp_path: Path) -> N
     ]
 
     async def yes(name: str, tool_input: dict[str, Any], context: Any) -> PermissionResultAllow:
-        with anyio.fail_after(30):
-            while not any('"Notification"' in path.read_text() for path in told.iterdir()):
+        with anyio.fail_after(30):  # an answer ends the hooks that were asked beside the person
+            while not all(any(f'"{event}"' in path.read_text() for path in told.iterdir()) for event in names[-2:]):
                 await anyio.sleep(0.01)
         return PermissionResultAllow()
 
