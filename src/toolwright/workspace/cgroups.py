@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from toolwright.workspace.cgroup_place import Place, find_place
 from toolwright.workspace.child_limits import MEGABYTE, UNSET_EXIT_CODE, ChildLimits
+from toolwright.workspace.descriptors import DOOR, MEMORY_DOOR, moved_up
 from toolwright.workspace.leftovers import Owner
 from toolwright.workspace.limit_notices import GroupEvents
 
@@ -147,7 +148,7 @@ def make_group(limits: ChildLimits, place: Place | None = None) -> CommandGroup 
     path, bounds_memory = os.path.join(place.path, name), bool(place.limits_memory and limits.memory_mb)
     memory = _memory_files(limits, place.version) if bounds_memory else {}
     pids = {"pids.max": str(max(_FEWEST, limits.processes))} if limits.processes else {}
-    door = _open_group(path, place.version, pids if place.memory_path else {**pids, **memory})
+    door = _open_group(path, place.version, pids if place.memory_path else {**pids, **memory}, number=DOOR)
     if door is None:
         return None
     group = CommandGroup(path, door, bounds_memory and not place.memory_path)
@@ -158,7 +159,7 @@ def _with_twin(group: CommandGroup, path: str, files: Mapping[str, str]) -> Comm
     """The group with its twin in the tree of the memory controller; without, if none can be made."""
     _sweep_once(os.path.dirname(path))
     try:
-        door = _open_group(path, 1, files)
+        door = _open_group(path, 1, files, number=MEMORY_DOOR)
     except OSError:
         group.shut()
         group.remove()
@@ -166,14 +167,14 @@ def _with_twin(group: CommandGroup, path: str, files: Mapping[str, str]) -> Comm
     return group if door is None else replace(group, limits_memory=True, memory_path=path, memory_door=door)
 
 
-def _open_group(path: str, version: int, files: Mapping[str, str]) -> int | None:
+def _open_group(path: str, version: int, files: Mapping[str, str], *, number: int) -> int | None:
     """Make the group with what is to stand in its files, and open its door; None if that cannot be done here."""
     try:
         os.mkdir(path)
         for name, text in files.items():
             with suppress(OSError) if name in _SWAP else nullcontext():
                 _write(f"{path}/{name}", text)
-        return os.open(f"{path}/{_DOORS[version]}", os.O_WRONLY | os.O_CLOEXEC)
+        return moved_up(os.open(f"{path}/{_DOORS[version]}", os.O_WRONLY | os.O_CLOEXEC), number)
     except OSError as error:
         with suppress(OSError):
             os.rmdir(path)

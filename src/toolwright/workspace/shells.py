@@ -6,7 +6,6 @@ it waited for here or left to `background`. It does not judge commands.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from msgspec import Struct
 
 from toolwright.workspace.captured import Captured, OutputCollector
 from toolwright.workspace.children import Account, ChildProcess, Launched, adopt, launch
+from toolwright.workspace.descriptors import REPORT, moved_up
 from toolwright.workspace.errors import CommandNotStarted, ProgramMissing
 from toolwright.workspace.limits import in_thread, inline
 from toolwright.workspace.trees import Mark, end_left, end_tree, mark_process
@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # loaded by who makes them
     from toolwright.workspace.sandbox.enclosure import Enclosed
 
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
-_REPORT_DESCRIPTOR = 200
 _LONGEST_PATH = 4096
 # The mark that finds every descendant, the report of the last folder, then the command itself, with nothing of ours in $1.
 MARKED = "ulimit -S -x {mark} 2>/dev/null; "
@@ -232,15 +231,9 @@ def _take(child: ChildProcess, collector: OutputCollector) -> None:
 
 
 def _report_pipe() -> tuple[int, int]:
-    """A pipe whose writing end has a number that no script uses by hand."""
     ours, theirs = os.pipe()
     os.set_blocking(ours, False)
-    try:
-        high = fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _REPORT_DESCRIPTOR)
-    except OSError:  # a small limit on open files: the low number has to do
-        return ours, theirs
-    os.close(theirs)
-    return ours, high
+    return ours, moved_up(theirs, REPORT)
 
 
 def _reported(report: int) -> str | None:

@@ -18,6 +18,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from toolwright.workspace.children import Account, Launched
+from toolwright.workspace.descriptors import GATE, moved_up
 from toolwright.workspace.git_environment import git_environment
 from toolwright.workspace.limits import in_thread
 from toolwright.workspace.sandbox.errors import SandboxRefused
@@ -84,7 +85,8 @@ class Gate:
 
     def __init__(self, mark: Mark, stack: ExitStack) -> None:
         self._mark = mark
-        self.theirs, self._ours = os.pipe()
+        theirs, self._ours = os.pipe()
+        self.theirs = moved_up(theirs, GATE)
         stack.callback(os.close, self.theirs)
         stack.callback(os.close, self._ours)
 
