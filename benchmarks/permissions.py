@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from toolwright.permissions import Call, Place, RuleSet, decide
-from toolwright.permissions.grammar import plain_tree, run_shfmt
-from toolwright.permissions.reading import read_line
-from toolwright.runtime.machine_files import MACHINE_FILES
+from toolwright.permissions import PermissionCall, RuleSet, SessionFolders, decide
+from toolwright.permissions.session.filesystem_facts import MACHINE_FILES
+from toolwright.permissions.shell.command_walker import read_line
+from toolwright.permissions.shell.grammar import plain_tree, run_shfmt
 
-PLACE = Place("/work/app", ("/work/lib",), "/home/ada")
+PLACE = SessionFolders("/work/app", ("/work/lib",), "/home/ada")
 PROGRAMS = (
     "npm",
     "git",
@@ -83,12 +83,12 @@ def best(
     return min(times) * 1e6
 
 
-def decision(call: Call, given: RuleSet, place: Place = PLACE) -> float:
+def decision(call: PermissionCall, given: RuleSet, place: SessionFolders = PLACE) -> float:
     return best(lambda: decide(call, rules=given, mode="default", place=place), repeats=200 if place is PLACE else 20)
 
 
-def command(text: str) -> Call:
-    return Call("Bash", {"command": text}, command=text, line=read_line(text))
+def command(text: str) -> PermissionCall:
+    return PermissionCall("Bash", {"command": text}, command=text, line=read_line(text))
 
 
 GOALS = {"Read": 50.0, "Bash": 1_000.0}
@@ -104,10 +104,14 @@ def main() -> None:
     given = rules()
     print(f"{f'{len(given.rules)} rules':<50}{'µs':>8}{'goal':>8}")
     path = "/work/app/src/a.py"
-    show("decide() Read", decision(Call("Read", {"file_path": path}, reads=(path,), read_only=True), given), GOALS["Read"])
+    show(
+        "decide() Read",
+        decision(PermissionCall("Read", {"file_path": path}, reads=(path,), read_only=True), given),
+        GOALS["Read"],
+    )
     for name, text in COMMANDS.items():
         show(f"decide() {name}", decision(command(text), given), GOALS["Bash"])
-    here = Place(str(Path(__file__).resolve().parents[1]), (), "/home/ada", MACHINE_FILES)
+    here = SessionFolders(str(Path(__file__).resolve().parents[1]), (), "/home/ada", MACHINE_FILES)
     for name, text in ON_DISK.items():
         show(f"  on disk: {name}", decision(command(text), given, here), GOALS["Bash"])
     plain, rich = COMMANDS["Bash: npm run build (plain words)"], COMMANDS["Bash: four parts, quotes, redirection"]

@@ -61,7 +61,7 @@ CONTENDERS = {
 PEERS = ("sdk", "pydantic-ai", "openai-agents")
 
 
-MOST_ROUNDS_OF_SLOW = 2
+MAX_SLOW_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Experiment:
 
     def wants(self, key: str, turn: int) -> bool:
         contender = CONTENDERS[key]
-        slower = self.heavy_rounds if contender.heavy else MOST_ROUNDS_OF_SLOW if contender.slow else self.rounds
+        slower = self.heavy_rounds if contender.heavy else MAX_SLOW_ROUNDS if contender.slow else self.rounds
         return turn < min(self.rounds, slower) and (not self.only or key in self.only)
 
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from plan import CONTENDERS, FULL, PEERS, QUICK, Experiment
-from processes import SCRIPTS, Bench, Broken, bench, install, python_of
 from report import report
+
+from processes import SCRIPTS, Bench, Broken, bench, install, python_of
 
 Numbers = dict[str, dict[str, Any]]
 GROWTH_WARM_UP = 2

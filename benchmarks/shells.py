@@ -23,11 +23,11 @@ import tool_floors as floors
 from report import aligned
 
 from tools import Row, bash_row, pipeline, times
+from toolwright.processes.resource_limits import ChildLimits
+from toolwright.sandbox.backends.bubblewrap import find_bubblewrap
+from toolwright.sandbox.policy import ProtectedNames
+from toolwright.sandbox.probes.probes import PROBES
 from toolwright.workspace import Workspace
-from toolwright.workspace.child_limits import ChildLimits
-from toolwright.workspace.sandbox.bubblewrap import find_bubblewrap
-from toolwright.workspace.sandbox.policy import ProtectedNames
-from toolwright.workspace.sandbox.probes import PROBES
 
 AT_ONCE = 200
 UNLIMITED = ChildLimits(cpu_seconds=0, memory_mb=0, processes=0, open_files=0, file_size_mb=0, scratch_mb=0)

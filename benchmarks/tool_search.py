@@ -16,16 +16,16 @@ from typing import Any
 
 import anyio
 
-from toolwright.mcp.base import ServedTool
-from toolwright.mcp.server import InProcessServer
-from toolwright.runtime.served_tools import ServedToolAdapter, adapt_tools
-from toolwright.runtime.tool_search import CHARACTERS_PER_TOKEN, Policy, WaitingTools, entry_of, size_of
+from toolwright.mcp.author.server import InProcessServer
+from toolwright.mcp.session.tool_adapter import ServedToolAdapter, adapt_tools
+from toolwright.mcp.session.tool_search import CHARACTERS_PER_TOKEN, Policy, WaitingTools, entry_of, size_of
+from toolwright.mcp.tool_server import ServedTool
 from toolwright.tools.tool_index import ToolIndex
 
 DATA = Path(__file__).parent / "data"
 WINDOW = 200_000
 AMONG = 5
-MOST_COST = 0.05
+MAX_COST = 0.05
 LEAST_FOUND = 0.95
 
 
@@ -110,7 +110,7 @@ def main() -> int:
     for line in found.missed:
         print(f"  missed {line}")
     print(f"first search over 1,000 tools: {anyio.run(loading):.0f} ms")
-    return 0 if waiting <= MOST_COST * whole and found.among_five >= LEAST_FOUND * found.queries else 1
+    return 0 if waiting <= MAX_COST * whole and found.among_five >= LEAST_FOUND * found.queries else 1
 
 
 if __name__ == "__main__":

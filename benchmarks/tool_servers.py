@@ -21,11 +21,11 @@ from typing import Any
 
 import anyio
 
-from toolwright.mcp.configs import parse_config
-from toolwright.mcp.connections import Surroundings, external_server
-from toolwright.mcp.external import ExternalServer
-from toolwright.mcp.server import InProcessServer
-from toolwright.mcp.stdio import environment_for
+from toolwright.mcp.author.server import InProcessServer
+from toolwright.mcp.client.configs import parse_config
+from toolwright.mcp.client.connections import ServerContext, external_server
+from toolwright.mcp.client.server_connection import ExternalServer
+from toolwright.mcp.client.stdio import environment_for
 
 SERVER = """
 import json, sys, time
@@ -64,7 +64,7 @@ async def median_seconds(call: Callable[[], Awaitable[Any]], times: int) -> floa
 
 def server(folder: str, which: int = 0, delay: float = 0.0) -> ExternalServer:
     entry = {"command": sys.executable, "args": [f"{folder}/server.py", str(delay)], "env": {"WHICH": str(which)}}
-    return external_server(parse_config(f"s{which}", entry), Surroundings(folder, {}, lambda: os.environ, lambda: (folder,)))
+    return external_server(parse_config(f"s{which}", entry), ServerContext(folder, {}, lambda: os.environ, lambda: (folder,)))
 
 
 async def in_process(times: int) -> float:

@@ -30,11 +30,11 @@ from report import aligned
 
 from toolwright import ClaudeAgentOptions, create_sdk_mcp_server, tool
 from toolwright.models.scripted import ScriptedModel
+from toolwright.processes.ripgrep import ripgrep_path
 from toolwright.runtime.assemble import open_session
 from toolwright.runtime.tool_calls import Outcome, ToolCall, ToolRunner
 from toolwright.tools import glob, grep
 from toolwright.tools.registry import builtin_tools
-from toolwright.workspace.ripgrep import ripgrep_path
 
 RIPGREP = ("--no-config", "--color=never", "--no-ignore-global", "--no-ignore-messages")
 
@@ -239,7 +239,7 @@ async def glob_row(tree: Path, files: int, repeats: int, *, rules: tuple[str, ..
     argv = [ripgrep_path(), *RIPGREP, "--files", "--hidden", "--no-ignore", "--null", "--glob", "**/*.txt", "./"]
 
     def bare() -> Any:
-        return floors.newest_files(argv, tree, glob.MOST_FILES)
+        return floors.newest_files(argv, tree, glob.MAX_FILES)
 
     async with pipeline(tree, disallowed_tools=list(rules)) as call:
         with peak_memory() as peak:

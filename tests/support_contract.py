@@ -18,10 +18,10 @@ import anyio
 
 from support_client import fake_cli, fake_transport
 from support_fake_cli import FakeSession
-from toolwright.mcp.server import create_sdk_mcp_server
+from toolwright.mcp.author.server import create_sdk_mcp_server
 from toolwright.protocol.memory import MemoryPeer, memory_transport_pair
 from toolwright.protocol.transport import Transport
-from toolwright.runtime.served import serve
+from toolwright.runtime.wire_session import serve
 from toolwright.types import (
     AssistantMessage,
     ClaudeAgentOptions,

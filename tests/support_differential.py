@@ -20,10 +20,10 @@ from msgspec import Struct
 
 from support_shell_lines import ShellLines
 from support_shell_runs import Done, missing_programs, run_by_bash
-from toolwright.permissions.lines import CommandLine, Part
-from toolwright.permissions.reading import read_line
-from toolwright.permissions.words import UNKNOWN, Word
-from toolwright.permissions.wrappers import SHELLS
+from toolwright.permissions.shell.command_line import CommandLine, Part
+from toolwright.permissions.shell.command_walker import read_line
+from toolwright.permissions.shell.words import UNKNOWN, Word
+from toolwright.permissions.shell.wrappers import SHELLS
 
 AT_ONCE = 400
 LOCALES = ("C.utf8", "C")

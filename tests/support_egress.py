@@ -11,12 +11,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anyio
 
-from toolwright.workspace.egress.addresses import Lookup, look_up
-from toolwright.workspace.egress.domains import Ask, DomainGate, DomainPolicy
-from toolwright.workspace.egress.limits import Limits
-from toolwright.workspace.egress.proxy import EgressProxy, OwnProxies
+from toolwright.egress.addresses import Lookup, look_up
+from toolwright.egress.domains import Ask, DomainGate, DomainPolicy
+from toolwright.egress.limits import ProxyLimits
+from toolwright.egress.proxy import EgressProxy, OwnProxies
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 # The host spellings of loopback and of metadata services that have fooled filters.
 LOOPBACK = [
@@ -165,7 +165,7 @@ class Running:
 
     async def talk(self, *pieces: bytes) -> bytes:
         """Send the pieces, then take everything until the proxy closes."""
-        with anyio.fail_after(PATIENCE):
+        with anyio.fail_after(TIMEOUT):
             async with await anyio.connect_tcp("127.0.0.1", self.port) as stream:
                 try:
                     for piece in pieces:
@@ -176,7 +176,7 @@ class Running:
 
     async def socks(self, address: bytes, port: int, then: bytes = b"") -> tuple[int, bytes]:
         """The reply code to a SOCKS5 CONNECT, and all that came after it."""
-        with anyio.fail_after(PATIENCE):
+        with anyio.fail_after(TIMEOUT):
             async with await anyio.connect_tcp("127.0.0.1", self.port) as stream:
                 await stream.send(b"\x05\x01\x00" + b"\x05\x01\x00" + address + port.to_bytes(2) + then)
                 answer = await everything(stream)
@@ -210,7 +210,7 @@ async def running_proxy(
     ask: Ask | None = None,
     lookup: Lookup = look_up,
     private_services: Collection[tuple[str, int]] = (),
-    limits: Limits = Limits(),  # noqa: B008 — frozen
+    limits: ProxyLimits = ProxyLimits(),  # noqa: B008 — frozen
     token: str | None = None,
     own: OwnProxies = OwnProxies(),  # noqa: B008 — frozen
     strict: bool = False,

@@ -92,8 +92,8 @@ class Step:
     """A session that writes one file and ends: what `Workspace.replace_file` does in its thread, and `close`."""
 
     def __init__(self, folder: str, name: str) -> None:
-        from toolwright.workspace.boundary import Boundary
-        from toolwright.workspace.leftovers import TemporaryFolder
+        from toolwright.files.boundary import Boundary
+        from toolwright.processes.temp_files import TemporaryFolder
 
         self._temporaries = TemporaryFolder(f"{folder}/state")
         self._boundary = Boundary([f"{folder}/ws"], self._temporaries)
@@ -101,7 +101,7 @@ class Step:
 
     def write(self, data: bytes) -> bool:
         """Whether the disk has confirmed it."""
-        from toolwright.workspace import changing
+        from toolwright.files import write as changing
 
         return changing.replace(self._boundary, self._path, lambda before: data, limit=1 << 20).durable
 
@@ -139,7 +139,7 @@ def create_by_plain_link(folder: str) -> Step:
 
 
 def _without_renameat2() -> None:
-    from toolwright.workspace import renaming
+    from toolwright.base import renames as renaming
 
     vars(renaming)["c_function"] = lambda name, arguments: None  # this process ends right after
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from toolwright.hooks import HookFailure, Listener
+from toolwright.hooks import HookFailure, HookListener
 
 
-class Failures(Listener):
+class Failures(HookListener):
     """Remembers what failed."""
 
     def __init__(self) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from toolwright.workspace.cgroup_place import find_place
-from toolwright.workspace.child_limits import ChildLimits
+from toolwright.processes.cgroup_location import find_place
+from toolwright.processes.resource_limits import ChildLimits
 
 NOBODY = 65534
 NO_LIMITS = ChildLimits(cpu_seconds=0, memory_mb=0, processes=0, open_files=0, file_size_mb=0, scratch_mb=0)

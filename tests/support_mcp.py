@@ -11,14 +11,14 @@ from typing import Any
 
 import anyio
 
-from toolwright.mcp.audience import Audience, Timing
-from toolwright.mcp.configs import parse_config
-from toolwright.mcp.connections import Surroundings, external_server
-from toolwright.mcp.external import ExternalServer
-from toolwright.mcp.questions import Answering
+from toolwright.mcp.client.configs import parse_config
+from toolwright.mcp.client.connections import ServerContext, external_server
+from toolwright.mcp.client.server_connection import ExternalServer
+from toolwright.mcp.client.server_events import Audience, Timing
+from toolwright.mcp.client.server_requests import Answering
 
 SERVER = str(Path(__file__).parent / "support_mcp_server.py")
-PATIENCE = 30.0
+TIMEOUT = 30.0
 """How long a test waits for something that must happen."""
 
 
@@ -27,23 +27,23 @@ def entry(*arguments: str, **more: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": [SERVER, *arguments], **more}
 
 
-def around(folder: Path, *, answering: Answering | None = None, timing: Timing | None = None, **more: Any) -> Surroundings:
+def around(folder: Path, *, answering: Answering | None = None, timing: Timing | None = None, **more: Any) -> ServerContext:
     answering = answering or Answering(lambda: (str(folder),))
     env = {**os.environ, "GITHUB_TOKEN": "ghp_0123456789abcdefABCDEF", "OTHER": "unrelated"}
-    return Surroundings(
+    return ServerContext(
         str(folder),
         {},
         lambda: env,
         lambda: (str(folder),),
         answering=answering,
-        timing=timing or Timing(PATIENCE, PATIENCE),
+        timing=timing or Timing(TIMEOUT, TIMEOUT),
         **more,
     )
 
 
 @asynccontextmanager
 async def server_for(
-    folder: Path, config: dict[str, Any], *, surroundings: Surroundings | None = None, audience: Audience | None = None
+    folder: Path, config: dict[str, Any], *, surroundings: ServerContext | None = None, audience: Audience | None = None
 ) -> AsyncIterator[ExternalServer]:
     """A server that is not connected yet, closed at the end."""
     server = external_server(parse_config("test", config), surroundings or around(folder), audience)
@@ -59,7 +59,7 @@ def text_of(result: dict[str, Any]) -> str:
 
 async def eventually(condition: Callable[[], bool]) -> None:
     """Wait until `condition` holds."""
-    with anyio.fail_after(PATIENCE):
+    with anyio.fail_after(TIMEOUT):
         while not condition():
             await anyio.sleep(0.01)
 

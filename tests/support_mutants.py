@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.permissions import grammar
+from toolwright.permissions.shell import grammar
 
 KILLED, SURVIVED, NO_TESTS, SKIPPED, TIMEOUT = 1, 0, 33, 34, 36
 """As mutmut numbers them."""

@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import anyio
 import msgspec
 
-from toolwright.mcp.serving.http_messages import HttpConnection, Request
-from toolwright.mcp.serving.http_server import listen, port_of, serve_http
+from toolwright.mcp.server.http_messages import HttpConnection, Request
+from toolwright.mcp.server.http_server import listen, port_of, serve_http
 
 JSON = {"content-type": "application/json"}
 

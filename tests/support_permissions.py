@@ -8,11 +8,11 @@ from typing import TypedDict, Unpack
 
 from msgspec.structs import replace
 
-from toolwright.permissions import Call, Decision, Place, RuleSet, decide
-from toolwright.permissions.reading import read_command
+from toolwright.permissions import Decision, PermissionCall, RuleSet, SessionFolders, decide
+from toolwright.permissions.shell.command_walker import read_command
 from toolwright.types import PermissionMode
 
-PLACE = Place("/work/app", ("/work/lib",), "/home/ada")
+PLACE = SessionFolders("/work/app", ("/work/lib",), "/home/ada")
 
 
 class RuleTexts(TypedDict, total=False):
@@ -22,33 +22,38 @@ class RuleTexts(TypedDict, total=False):
 
 
 def judge(
-    call: Call, mode: PermissionMode = "default", place: Place = PLACE, *, cage: bool = False, **rules: Unpack[RuleTexts]
+    call: PermissionCall,
+    mode: PermissionMode = "default",
+    place: SessionFolders = PLACE,
+    *,
+    cage: bool = False,
+    **rules: Unpack[RuleTexts],
 ) -> Decision:
     here = replace(place, cage=True) if cage else place
     return decide(call, rules=RuleSet.parse(**rules), mode=mode, place=here)
 
 
-def strictly(command: str, place: Place = PLACE) -> str:
+def strictly(command: str, place: SessionFolders = PLACE) -> str:
     """The answer where there is no cage to hold `command`: it stands beside a program that a rule allows, so every word of it
     has to be known.
     """
     return judge(bash(f"approved; {command}"), place=place, allow=["Bash(approved)"]).behavior
 
 
-def read(path: str) -> Call:
-    return Call("Read", {"file_path": path}, reads=(path,), read_only=True)
+def read(path: str) -> PermissionCall:
+    return PermissionCall("Read", {"file_path": path}, reads=(path,), read_only=True)
 
 
-def write(path: str) -> Call:
-    return Call("Write", {"file_path": path}, writes=(path,))
+def write(path: str) -> PermissionCall:
+    return PermissionCall("Write", {"file_path": path}, writes=(path,))
 
 
-def bash(command: str) -> Call:
-    return Call("Bash", {"command": command}, command=command, line=read_command(command))
+def bash(command: str) -> PermissionCall:
+    return PermissionCall("Bash", {"command": command}, command=command, line=read_command(command))
 
 
-def mcp(name: str, **values: object) -> Call:
-    return Call(name, values, is_mcp=True)
+def mcp(name: str, **values: object) -> PermissionCall:
+    return PermissionCall(name, values, is_mcp=True)
 
 
 class KnownFiles:

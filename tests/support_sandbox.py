@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.workspace.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
-from toolwright.workspace.sandbox.enclosure import Enclosure
-from toolwright.workspace.sandbox.landlocked import Landlocked
-from toolwright.workspace.sandbox.launch import Mechanism, PrivateFolder
-from toolwright.workspace.sandbox.mechanisms import availabilities
-from toolwright.workspace.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, sandbox_rules
+from toolwright.sandbox.backends.bubblewrap import Bubblewrap, find_bubblewrap
+from toolwright.sandbox.backends.landlock import Landlocked
+from toolwright.sandbox.backends.selection import availabilities
+from toolwright.sandbox.launch import Mechanism, PrivateFolder
+from toolwright.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, sandbox_rules
+from toolwright.sandbox.sandbox import Enclosure
 
 NOBODY = 65534
 

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from toolwright.workspace.ripgrep import ripgrep_path
+from toolwright.processes.ripgrep import ripgrep_path
 
 _BY_HAND = ("--no-config", "--no-ignore-global", "--hidden", "-g", "!.git", "--sort=path", "--no-heading", "--with-filename")
 

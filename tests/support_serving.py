@@ -10,13 +10,13 @@ import anyio
 import msgspec
 from anyio.abc import SocketStream
 
-from toolwright.mcp.base import ServedTool
 from toolwright.mcp.results import CallResult, error_result
-from toolwright.mcp.serving.access import Access, hosts_of
-from toolwright.mcp.serving.http_endpoint import Endpoint
-from toolwright.mcp.serving.http_server import listen, port_of, serve_http
-from toolwright.mcp.serving.offer import CannotAsk, RunningCall
-from toolwright.mcp.serving.stdio import serve_stdio
+from toolwright.mcp.server.access import Access, hosts_of
+from toolwright.mcp.server.http_endpoint import Endpoint
+from toolwright.mcp.server.http_server import listen, port_of, serve_http
+from toolwright.mcp.server.stdio import serve_stdio
+from toolwright.mcp.server.tool_provider import CannotAsk, RunningCall
+from toolwright.mcp.tool_server import ServedTool
 
 VERSION = "2025-11-25"
 MODERN = "2026-07-28"

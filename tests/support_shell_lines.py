@@ -28,7 +28,7 @@ VARIABLES = {
 }
 """The environment of each line: what a reader cannot see, and would run if it were evaluated. `x` and `z` are not set."""
 
-DEEPEST = (2, 3, 4, 5, 6, 7)
+MAX_DEPTH = (2, 3, 4, 5, 6, 7)
 """How deep a line may be nested: most are short, and so understood."""
 _SYMBOL = re.compile("«(.+?)»")
 _DATA = json.loads((Path(__file__).parent / "permissions" / "data" / "shell_grammar.json").read_text())
@@ -53,14 +53,14 @@ class ShellLines:
 
     def __init__(self, seed: str) -> None:
         self.random = Random(seed)
-        self._deepest = max(DEEPEST)
+        self._deepest = max(MAX_DEPTH)
         self._made: dict[str, Callable[[int], str]] = {"document": self._document}
 
     def line(self) -> str:
         kind = self.random.random()
         if kind < 0.07:
             return self._pieces()
-        self._deepest = self.random.choice(DEEPEST)
+        self._deepest = self.random.choice(MAX_DEPTH)
         text = self._expanded("«corner»" if self.random.random() < 0.3 else "«line»", 0)
         return text if kind < 0.65 else self._with_mistakes(text)
 

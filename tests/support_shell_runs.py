@@ -19,7 +19,7 @@ from msgspec import Struct
 
 import support_shell_driver as driver
 from support_shell_lines import CANARIES, VARIABLES, WORDS
-from toolwright.workspace.shells import COMMAND
+from toolwright.processes.shell import COMMAND
 
 REAL_PROGRAMS = ("bash", "sh", "env", "nice", "nohup", "timeout", "xargs", "find", "setsid", "stdbuf")
 HOME = "/tmp/home"

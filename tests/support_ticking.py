@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-LONGEST_STALL = 0.025
-LONGEST_WHEN_BUSY = 0.1
+MAX_STALL_LENGTH = 0.025
+MAX_WHEN_BUSY_LENGTH = 0.1
 """Where more wants to run than there are processors, threads get the interpreter later; real stalls were ten times this."""
 TRIES = 5
 
@@ -44,6 +44,6 @@ async def assert_no_stall(work: Callable[[], Awaitable[object]]) -> None:
     for _ in range(TRIES):
         stalls.append(await longest_stall(work))
         is_busy = os.getloadavg()[0] > (os.cpu_count() or 1)
-        if stalls[-1] <= (LONGEST_WHEN_BUSY if is_busy else LONGEST_STALL):
+        if stalls[-1] <= (MAX_WHEN_BUSY_LENGTH if is_busy else MAX_STALL_LENGTH):
             return
     raise AssertionError(f"the event loop stood still for {[f'{stall * 1000:.0f} ms' for stall in stalls]}")

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from toolwright.client.client import ClaudeSDKClient
     from toolwright.client.query import query
     from toolwright.drop_in import install_as_claude_agent_sdk
-    from toolwright.mcp.annotations import ToolAnnotations
-    from toolwright.mcp.server import create_sdk_mcp_server
-    from toolwright.mcp.tool import SdkMcpTool, tool
+    from toolwright.mcp.author.annotations import ToolAnnotations
+    from toolwright.mcp.author.server import create_sdk_mcp_server
+    from toolwright.mcp.author.tool import SdkMcpTool, tool
+    from toolwright.processes.hardening import refuse_inspection
     from toolwright.protocol.transport import Transport
     from toolwright.types import (
         TERMINAL_TASK_STATUSES,
@@ -148,7 +149,6 @@ if TYPE_CHECKING:
         UserPromptSubmitHookSpecificOutput,
         WorktreeCreateHookSpecificOutput,
     )
-    from toolwright.workspace.dumpable import refuse_inspection
 
 __all__ = [
     "query",
@@ -297,12 +297,12 @@ _HOMES = {
     "query": "toolwright.client",
     "ClaudeSDKClient": "toolwright.client",
     "Transport": "toolwright.protocol.transport",
-    "tool": "toolwright.mcp.tool",
-    "create_sdk_mcp_server": "toolwright.mcp.server",
-    "SdkMcpTool": "toolwright.mcp.tool",
-    "ToolAnnotations": "toolwright.mcp.annotations",
+    "tool": "toolwright.mcp.author.tool",
+    "create_sdk_mcp_server": "toolwright.mcp.author.server",
+    "SdkMcpTool": "toolwright.mcp.author.tool",
+    "ToolAnnotations": "toolwright.mcp.author.annotations",
     "install_as_claude_agent_sdk": "toolwright.drop_in",
-    "refuse_inspection": "toolwright.workspace.dumpable",
+    "refuse_inspection": "toolwright.processes.hardening",
     "__version__": "toolwright._version",
 }
 """Where a name lives; those not listed are in `toolwright.types`."""

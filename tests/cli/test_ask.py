@@ -13,7 +13,7 @@ from support_cli import Caught, PlayedSession, catching
 from toolwright.cli import ask as ask_module
 from toolwright.cli.ask import ask, read_prompt
 from toolwright.cli.flags import UsageError
-from toolwright.cli.wire import FrameOutput
+from toolwright.cli.frame_io import FrameOutput
 from toolwright.types import OptionsError
 
 pytestmark = pytest.mark.anyio
@@ -91,7 +91,7 @@ async def test_the_prompt_is_the_argument_then_what_is_piped_in(tmp_path: Path) 
 async def test_a_silent_stdin_does_not_hold_up_a_prompt_that_is_there(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ask_module, "STDIN_PATIENCE", 0.01)
+    monkeypatch.setattr(ask_module, "STDIN_TIMEOUT", 0.01)
     reader, writer = os.pipe()
     assert await read_prompt(["Why?"], reader) == "Why?"
     assert "nothing came from stdin" in capfd.readouterr().err
@@ -100,7 +100,7 @@ async def test_a_silent_stdin_does_not_hold_up_a_prompt_that_is_there(
 
 
 async def test_a_silent_stdin_without_a_prompt_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ask_module, "STDIN_PATIENCE", 0.01)
+    monkeypatch.setattr(ask_module, "STDIN_TIMEOUT", 0.01)
     reader, writer = os.pipe()
     with pytest.raises(UsageError, match=r"no prompt.*stdin is open but nothing came from it within 0\.01 seconds"):
         await read_prompt([], reader)

@@ -10,7 +10,7 @@ import pytest
 
 from support_cli import catching
 from toolwright.cli.converse import converse
-from toolwright.cli.wire import Frame, FrameOutput
+from toolwright.cli.frame_io import Frame, FrameOutput
 from toolwright.types import ClaudeSDKError
 
 pytestmark = pytest.mark.anyio

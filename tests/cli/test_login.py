@@ -10,8 +10,8 @@ import pytest
 
 from support_cli import command
 from toolwright.cli.demo import choose_model
+from toolwright.config.kept_keys import NAME, KeptKeys
 from toolwright.models.registry import ANTHROPIC_URL, kept_key_name
-from toolwright.runtime.kept_keys import NAME, KeptKeys
 from toolwright.testing import ModelServer
 from toolwright.testing.messages_dialect import answer
 from toolwright.testing.steps import ReceivedRequest, Status, Step

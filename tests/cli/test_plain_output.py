@@ -13,11 +13,11 @@ import pytest
 
 from support_cli import command
 from support_hostile_text import EVERYTHING, HOSTILE, IN_ARGUMENTS, OBEYED, Screen, at_terminal, obeyed
+from toolwright.cli.frame_io import FrameOutput
 from toolwright.cli.plain_output import TerminalErrors, harmless, harmless_json, write_now
 from toolwright.cli.render import Renderer
 from toolwright.cli.stdio import Output
 from toolwright.cli.terminal import Terminal
-from toolwright.cli.wire import FrameOutput
 
 texts = pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
 

@@ -11,7 +11,7 @@ import pytest
 
 from toolwright.cli.flags import parse
 from toolwright.cli.options import options_from_flags
-from toolwright.runtime import checks
+from toolwright.config import options_check as checks
 from toolwright.runtime.initialization import initialized, notes_on, server_names
 from toolwright.types import ClaudeAgentOptions
 

@@ -146,7 +146,7 @@ async def test_it_is_known_when_the_other_side_has_read(kind: str, monkeypatch: 
         os.read(reader, 100)
     assert unread(writer) == 0
     await output.write(b"two\n")
-    monkeypatch.setattr(stdio, "MOST_LOOKS", 3)
+    monkeypatch.setattr(stdio, "MAX_LOOKS", 3)
     await output.taken()  # nobody reads: it is waited for a moment, not for ever
     assert unread(writer) > 0
     os.close(reader)

@@ -4,8 +4,8 @@ import pytest
 
 from toolwright.client.answers import HostAnswers
 from toolwright.client.initialize import HookTable
-from toolwright.mcp.server import InProcessServer
-from toolwright.runtime.seams import Host
+from toolwright.mcp.author.server import InProcessServer
+from toolwright.runtime.interfaces import Host
 from toolwright.types import (
     ControlError,
     HookMatcher,

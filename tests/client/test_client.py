@@ -9,8 +9,8 @@ import pytest
 
 from support_client import fake_cli, fake_transport, nothing_left, texts
 from toolwright.client import ClaudeSDKClient
-from toolwright.mcp.server import create_sdk_mcp_server
-from toolwright.mcp.tool import tool
+from toolwright.mcp.author.server import create_sdk_mcp_server
+from toolwright.mcp.author.tool import tool
 from toolwright.protocol.memory import memory_transport_pair
 from toolwright.types import (
     ClaudeAgentOptions,

@@ -10,7 +10,7 @@ import pytest
 
 from support_client import children, fake_cli, fake_transport, nothing_left, texts
 from toolwright.client import query
-from toolwright.mcp.server import create_sdk_mcp_server
+from toolwright.mcp.author.server import create_sdk_mcp_server
 from toolwright.types import (
     ClaudeAgentOptions,
     CLIConnectionError,

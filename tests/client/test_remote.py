@@ -12,7 +12,7 @@ from toolwright.client.remote import RemoteSession
 from toolwright.protocol.memory import MemoryPeer, memory_transport_pair
 from toolwright.protocol.subprocess import SubprocessTransport
 from toolwright.protocol.transport import Transport
-from toolwright.runtime.seams import Host, Session
+from toolwright.runtime.interfaces import Host, Session
 from toolwright.types import (
     CLIConnectionError,
     CLIJSONDecodeError,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolwright.hooks import EVENTS
-from toolwright.hooks.answers import MOST_CHARACTERS, REFUSED, capped, of_exit, said
+from toolwright.hooks.answers import MAX_CHARACTERS, REFUSED, capped, of_exit, said
 from toolwright.hooks.outcome import HookOutcome, merge, read_answer
 
 REFUSABLE = {
@@ -78,7 +78,7 @@ def test_what_is_no_json_object_is_plain_words(text: str) -> None:
 
 
 def test_every_text_of_an_answer_is_cut_and_says_so() -> None:
-    long = "x" * (MOST_CHARACTERS + 5)
+    long = "x" * (MAX_CHARACTERS + 5)
     names = ("reason", "systemMessage", "stopReason")
     specific = {"additionalContext": long, "permissionDecisionReason": long, "updatedInput": {"content": long}}
     cut = said("PreToolUse", json.dumps({**dict.fromkeys(names, long), "hookSpecificOutput": specific}))
@@ -88,7 +88,7 @@ def test_every_text_of_an_answer_is_cut_and_says_so() -> None:
     assert cut["hookSpecificOutput"]["updatedInput"] == {"content": long}
     assert outcome_of("PreToolUse", 2, stderr=long).reason == capped(long)
     assert of_exit("Stop", 0, stdout=long, stderr=long).stdout == capped(long)
-    assert capped("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
+    assert capped("x" * MAX_CHARACTERS) == "x" * MAX_CHARACTERS
 
 
 DECISIONS = ("deny", "defer", "ask", "allow")

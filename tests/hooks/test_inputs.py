@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from toolwright.hooks import MATCHED_FIELD, Scene, ToolCall, inputs
+from toolwright.hooks import MATCHED_FIELD, HookedCall, Scene, inputs
 
 SCENE = Scene("s", "/t/s.jsonl", "/work", permission_mode="plan", prompt_id="p", effort="high")
 BASE = {"session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": "/work", "prompt_id": "p"}
-CALL = ToolCall("Bash", {"command": "ls"}, "t1")
+CALL = HookedCall("Bash", {"command": "ls"}, "t1")
 TOOL = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "permission_mode": "plan", "effort": {"level": "high"}}
 
 
@@ -32,7 +32,7 @@ def test_a_permission_request_has_no_tool_use_id() -> None:
 
 def test_server_tools_and_subagents_are_named() -> None:
     scene = Scene("s", "/t", "/w", agent_id="a1", agent_type="Explore")
-    payload = inputs.pre_tool_use(scene, ToolCall("mcp__calc__add", {}, "t1", mcp_server="calc"))
+    payload = inputs.pre_tool_use(scene, HookedCall("mcp__calc__add", {}, "t1", mcp_server="calc"))
     assert (payload["agent_id"], payload["agent_type"]) == ("a1", "Explore")
     assert payload["mcp_server"] == {"name": "calc", "source": "sdk"}
     assert "permission_mode" not in payload

@@ -15,13 +15,13 @@ from typing import Any
 
 import anyio
 
-from toolwright.mcp.configs import ServerConfig
-from toolwright.mcp.connections import Surroundings, external_server
-from toolwright.mcp.external import ExternalServer
-from toolwright.mcp.oauth.addresses import LoginError
-from toolwright.mcp.oauth.login import KnownClient, log_in
-from toolwright.mcp.oauth.store import TokenStore
-from toolwright.mcp.questions import Answering
+from toolwright.mcp.client.configs import ServerConfig
+from toolwright.mcp.client.connections import ServerContext, external_server
+from toolwright.mcp.client.oauth.addresses import LoginError
+from toolwright.mcp.client.oauth.login import KnownClient, log_in
+from toolwright.mcp.client.oauth.store import TokenStore
+from toolwright.mcp.client.server_connection import ExternalServer
+from toolwright.mcp.client.server_requests import Answering
 from toolwright.mcp.rpc import ToolServerError
 
 EXAMPLES: dict[str, Any] = {"string": "text", "number": 2.5, "integer": 3, "boolean": True, "array": [], "object": {}}
@@ -68,7 +68,7 @@ async def logged_in(server: ExternalServer, url: str, folder: str) -> None:
 
 
 async def visit(url: str, protocol: str | None, folder: str) -> int:
-    around = Surroundings(folder, {}, lambda: {}, lambda: (), answering=Answering(elicit=accept), tokens=folder)
+    around = ServerContext(folder, {}, lambda: {}, lambda: (), answering=Answering(elicit=accept), tokens=folder)
     server = external_server(ServerConfig("suite", "http", url=url, protocol=protocol), around)
     try:
         await logged_in(server, url, folder)

@@ -1,4 +1,4 @@
-"""A server made of `toolwright.mcp.serving` with the tools that the official conformance suite asks for.
+"""A server made of `toolwright.mcp.server` with the tools that the official conformance suite asks for.
 
 Prints its URL, then serves until its input ends.
 """
@@ -13,12 +13,12 @@ from typing import Any
 import anyio
 
 from toolwright.cli.stdio import read_all
-from toolwright.mcp.base import ServedTool
 from toolwright.mcp.results import CallResult, error_result
-from toolwright.mcp.serving.access import Access, hosts_of
-from toolwright.mcp.serving.http_endpoint import Endpoint
-from toolwright.mcp.serving.http_server import listen, port_of, serve_http
-from toolwright.mcp.serving.offer import CannotAsk, RunningCall
+from toolwright.mcp.server.access import Access, hosts_of
+from toolwright.mcp.server.http_endpoint import Endpoint
+from toolwright.mcp.server.http_server import listen, port_of, serve_http
+from toolwright.mcp.server.tool_provider import CannotAsk, RunningCall
+from toolwright.mcp.tool_server import ServedTool
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQIAAACAgA=="

@@ -29,7 +29,7 @@ from claude_agent_sdk import (
 
 OUR_COMMAND = Path(sys.executable).with_name("toolwright")
 MODEL = "claude-sonnet-4-5"
-LONGEST = 60.0
+MAX_LENGTH = 60.0
 """A conversation that takes longer is a hang."""
 
 LEAVINGS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -106,19 +106,19 @@ def bash(command: str, **more: Any) -> Step:
 
 
 async def ask(options: ClaudeAgentOptions, prompt: str | AsyncIterable[dict[str, Any]] = "go") -> list[Message]:
-    with anyio.fail_after(LONGEST):
+    with anyio.fail_after(MAX_LENGTH):
         return [message async for message in query(prompt=prompt, options=options)]
 
 
 async def answer_of(client: ClaudeSDKClient, prompt: str = "go") -> list[Message]:
-    with anyio.fail_after(LONGEST):
+    with anyio.fail_after(MAX_LENGTH):
         await client.query(prompt)
         return [message async for message in client.receive_response()]
 
 
 @asynccontextmanager
 async def client_of(options: ClaudeAgentOptions) -> AsyncIterator[ClaudeSDKClient]:
-    with anyio.fail_after(LONGEST):
+    with anyio.fail_after(MAX_LENGTH):
         async with ClaudeSDKClient(options) as client:
             yield client
 

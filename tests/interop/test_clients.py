@@ -29,7 +29,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "compatibility.md"
 TIMES = 20
 TIMES_OF_THE_ORIGINAL = 2
 AT_A_TIME = 2
-LONGEST = 400.0
+MAX_LENGTH = 400.0
 PYTHON = ("python_sdk", "opentelemetry", "openinference", "logfire", "langsmith", "agent_framework", "ag_ui")
 TYPESCRIPT = "typescript_sdk"
 WAYS = [*((name, way) for name in PYTHON for way in ("ours", "in process")), (TYPESCRIPT, "ours")]
@@ -108,7 +108,7 @@ def conversations(name: str, way: str, folder: Path, url: str, packages: Path) -
         env["CLIENT_COMMAND"] = str(COMMANDS[way])
     times = TIMES_OF_THE_ORIGINAL if way == "theirs" else TIMES
     command = [*program(name, way, folder, packages), str(times)]
-    done = subprocess.run(command, cwd=workspace, env=env, capture_output=True, text=True, timeout=LONGEST, check=False)
+    done = subprocess.run(command, cwd=workspace, env=env, capture_output=True, text=True, timeout=MAX_LENGTH, check=False)
     assert done.returncode == 0, f"{name}, {way}: {done.stderr[-3000:]}"
     lines: list[list[str]] = json.loads(done.stdout.splitlines()[-1])
     assert len(lines) == times

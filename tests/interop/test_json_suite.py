@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from json_suite import documents, on_one_line
 
-from toolwright.mcp.audience import Timing
-from toolwright.mcp.configs import parse_config
-from toolwright.mcp.connections import Surroundings, external_server
+from toolwright.mcp.client.configs import parse_config
+from toolwright.mcp.client.connections import ServerContext, external_server
+from toolwright.mcp.client.server_events import Timing
 
 HOSTILE = str(Path(__file__).parent.parent / "support_hostile_server.py")
 SERVE = [sys.executable, "-m", "toolwright.cli", "mcp", "serve"]
@@ -116,8 +116,8 @@ def test_our_server_over_http_takes_and_refuses_what_the_suite_says(tmp_path: Pa
 # our client
 
 
-def around(folder: Path) -> Surroundings:
-    return Surroundings(
+def around(folder: Path) -> ServerContext:
+    return ServerContext(
         str(folder), {}, lambda: {"PATH": "/usr/bin:/bin"}, lambda: (str(folder),), timing=Timing(SECONDS, SECONDS)
     )
 

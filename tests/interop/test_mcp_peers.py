@@ -16,9 +16,9 @@ import npm_peers
 import pytest
 
 from toolwright import ClaudeAgentOptions, ToolResultBlock, UserMessage, query
-from toolwright.mcp.configs import ServerConfig, parse_config
-from toolwright.mcp.connections import Surroundings, external_server
-from toolwright.mcp.external import ExternalServer
+from toolwright.mcp.client.configs import ServerConfig, parse_config
+from toolwright.mcp.client.connections import ServerContext, external_server
+from toolwright.mcp.client.server_connection import ExternalServer
 from toolwright.mcp.rpc import ToolServerError
 from toolwright.models.scripted import Call, Say, ScriptedModel
 
@@ -34,7 +34,7 @@ def no_settings_from_outside() -> None:
 def peer(package: str, folder: Path, *arguments: str) -> ExternalServer:
     command, *rest = npm_peers.script(package)
     config = ServerConfig("peer", "stdio", command=command, args=(*rest, *arguments))
-    return external_server(config, Surroundings(str(folder), {}, lambda: {}, lambda: (str(folder),)))
+    return external_server(config, ServerContext(str(folder), {}, lambda: {}, lambda: (str(folder),)))
 
 
 async def test_the_example_server_with_everything(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_the_example_server_over_http(tmp_path: Path, transport: str, kind
     with subprocess.Popen(
         command, env={**os.environ, "PORT": str(port)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
-        server = external_server(config, Surroundings(str(tmp_path), {}, lambda: {}, lambda: (str(tmp_path),)))
+        server = external_server(config, ServerContext(str(tmp_path), {}, lambda: {}, lambda: (str(tmp_path),)))
         try:
             with anyio.fail_after(SECONDS):
                 while server.status != "connected":

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from conversations import CONVERSATIONS
 from known_differences import DIFFERENCES
-from published import LEAVINGS, LONGEST, without_settings_from_outside
+from published import LEAVINGS, MAX_LENGTH, without_settings_from_outside
 from side_by_side import COMMANDS, ORIGINAL_COMMAND, Conversation, differences
 
 pytestmark = LEAVINGS
@@ -39,7 +39,7 @@ async def hold_all(folder: Path) -> dict[str, Lines]:
 
     async def hold(conversation: Conversation, runtime: str) -> None:
         async with at_a_time:
-            with anyio.fail_after(LONGEST):
+            with anyio.fail_after(MAX_LENGTH):
                 place = folder / runtime / str(CONVERSATIONS.index(conversation))
                 held[conversation.name][runtime] = await conversation.hold(place, COMMANDS[runtime])
 

@@ -18,7 +18,7 @@ from claude_agent_sdk import (
     SystemMessage,
     query,
 )
-from published import LONGEST, ON_ASYNCIO, Place, ask, bash, client_of, kinds, result, say, texts
+from published import MAX_LENGTH, ON_ASYNCIO, Place, ask, bash, client_of, kinds, result, say, texts
 
 from toolwright.testing import ModelServer, Status, ToolCall, answer
 from toolwright.testing.messages_dialect import cut_mid_chunk, end_without_stop, error_inside, reset_mid_stream
@@ -42,7 +42,7 @@ async def failing(options: Any) -> tuple[list[Message], ResultError]:
 
 
 async def collect(messages: list[Message], options: Any) -> None:
-    with anyio.fail_after(LONGEST):
+    with anyio.fail_after(MAX_LENGTH):
         async for message in query(prompt="go", options=options):
             messages.append(message)
 
@@ -151,7 +151,7 @@ async def test_a_command_that_is_not_there(place: Place) -> None:
 
 async def test_a_process_that_is_killed_is_a_process_error(place: Place) -> None:
     options = place.options(bash("kill -9 $PPID; sleep 5"), say("never"), allowed_tools=["Bash"])
-    with anyio.fail_after(LONGEST), pytest.raises(ProcessError) as caught:
+    with anyio.fail_after(MAX_LENGTH), pytest.raises(ProcessError) as caught:
         async for _ in query(prompt="go", options=options):
             pass
     assert caught.value.exit_code == -signal.SIGKILL

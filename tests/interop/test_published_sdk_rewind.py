@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage, UserMessage
-from published import BOTH_BACKENDS, LONGEST, Place, Step, answer_of, call, client_of, result, say, texts
+from published import BOTH_BACKENDS, MAX_LENGTH, Place, Step, answer_of, call, client_of, result, say, texts
 
 pytestmark = BOTH_BACKENDS
 
@@ -76,7 +76,7 @@ async def test_a_resumed_session_is_rewound_at_its_first_message(place: Place) -
     assert prompt is not None
     async with client_of(kept(place, resume=result(messages).session_id)) as client:
         await client.query("")
-        with anyio.fail_after(LONGEST):
+        with anyio.fail_after(MAX_LENGTH):
             async for _ in client.receive_response():
                 await client.rewind_files(prompt)
                 break

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support_mcp import around
-from toolwright.mcp.configs import parse_config
-from toolwright.mcp.connections import external_server
-from toolwright.mcp.http_door import messages_in
-from toolwright.mcp.links import DEEPEST_MESSAGE, LinkError, is_too_deep
-from toolwright.mcp.serving.requests import Refused
-from toolwright.mcp.serving.stdio import decoded_json
-from toolwright.mcp.stdio import read_message
+from toolwright.mcp.client.configs import parse_config
+from toolwright.mcp.client.connections import external_server
+from toolwright.mcp.client.http_client import messages_in
+from toolwright.mcp.client.stdio import read_message
+from toolwright.mcp.client.transport import MAX_MESSAGE_DEPTH, LinkError, is_too_deep
+from toolwright.mcp.server.requests import Refused
+from toolwright.mcp.server.stdio import decoded_json
 
 SERVER = str(Path(__file__).parent.parent / "support_hostile_server.py")
 JSON = st.recursive(
@@ -65,7 +65,7 @@ async def test_no_depth_ends_a_connection() -> None:
 
 @pytest.mark.parametrize(("more", "is_deep"), [(-1, False), (0, False), (1, True), (400, True)])
 def test_what_is_nested_deeper_than_a_hundred_levels_is_refused_at_every_door(more: int, is_deep: bool) -> None:
-    depth = DEEPEST_MESSAGE + more
+    depth = MAX_MESSAGE_DEPTH + more
     document, objects = b"[" * depth + b"]" * depth, nested(depth)
     assert is_too_deep(document, json.loads(document)) is is_deep
     assert is_too_deep(objects, json.loads(objects)) is is_deep

@@ -13,34 +13,34 @@ from typing import Any
 import anyio
 import pytest
 
-from toolwright.mcp.base import ServedTool
-from toolwright.mcp.configs import BadServerConfig, ServerConfig, parse_config
-from toolwright.mcp.http_door import messages_in
-from toolwright.mcp.links import LinkError
-from toolwright.mcp.listing import presentable, read_tool
-from toolwright.mcp.oauth.addresses import LoginError, checked_url, covers
-from toolwright.mcp.oauth.discovery import challenge_values
-from toolwright.mcp.prompts import PromptArgument, ServedPrompt
-from toolwright.mcp.questions import Answering, Questions
-from toolwright.mcp.server import InProcessServer
-from toolwright.mcp.serving.access import Access, Barred, hosts_of
-from toolwright.mcp.serving.http_endpoint import plain_value
-from toolwright.mcp.serving.http_messages import BadHttp, HttpConnection
-from toolwright.mcp.stdio import read_message
-from toolwright.mcp.streamable_http import header_text
+from toolwright.mcp.author.server import InProcessServer
+from toolwright.mcp.client.configs import BadServerConfig, ServerConfig, parse_config
+from toolwright.mcp.client.http_client import messages_in
+from toolwright.mcp.client.listing import presentable, read_tool
+from toolwright.mcp.client.oauth.addresses import LoginError, checked_url, covers
+from toolwright.mcp.client.oauth.discovery import challenge_values
+from toolwright.mcp.client.prompts import PromptArgument, ServedPrompt
+from toolwright.mcp.client.server_requests import Answering, Questions
+from toolwright.mcp.client.stdio import read_message
+from toolwright.mcp.client.streamable_http import header_text
+from toolwright.mcp.client.transport import LinkError
+from toolwright.mcp.server.access import Access, Barred, hosts_of
+from toolwright.mcp.server.http_endpoint import plain_value
+from toolwright.mcp.server.http_messages import BadHttp, HttpConnection
+from toolwright.mcp.session.prompts import PromptFailure, arguments_of
+from toolwright.mcp.session.tool_adapter import adapt_tools
+from toolwright.mcp.session.tool_search import named_in, split_name
+from toolwright.mcp.tool_server import ServedTool
 from toolwright.models.sse import SseParser
 from toolwright.permissions.patterns import glob_matches
 from toolwright.permissions.rules import parse_rule
+from toolwright.permissions.session.approval_text import shown
 from toolwright.protocol.lines import LineSplitter
-from toolwright.runtime.served_tools import adapt_tools
-from toolwright.runtime.server_prompts import PromptFailure, arguments_of
-from toolwright.runtime.shown_text import shown
-from toolwright.runtime.tool_search import named_in, split_name
-from toolwright.tools.tool_index import Entry, ToolIndex
+from toolwright.tools.tool_index import IndexedTool, ToolIndex
 from toolwright.types import OptionsError
 
 LENGTH, TIMES = 12_500, 8
-MOST = 28
+MAX_COUNT = 28
 """How many times as long the longer text may take."""
 LEAST = 20e-6
 """Seconds that are taken for what is too quick to be measured."""
@@ -121,7 +121,7 @@ def body(text: str) -> None:
 
 
 def searched(text: str) -> None:
-    index = ToolIndex([Entry(text, text, text, text, text), Entry("b", "b", "b", "b")])
+    index = ToolIndex([IndexedTool(text, text, text, text, text), IndexedTool("b", "b", "b", "b")])
     index.search(text, 5)
     index.close()
 
@@ -188,6 +188,6 @@ def test_no_text_costs_more_than_its_length(place: str) -> None:
     for piece in PIECES:
         text = piece * (LENGTH // len(piece))
         ratios = (seconds(look, text * TIMES) / max(seconds(look, text), LEAST) for _ in range(8))
-        if all(ratio > MOST for ratio in ratios):  # one good round is enough: what else the machine does only adds
+        if all(ratio > MAX_COUNT for ratio in ratios):  # one good round is enough: what else the machine does only adds
             slow.append(piece)
     assert not slow

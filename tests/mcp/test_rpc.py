@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.mcp.annotations import ToolAnnotations
-from toolwright.mcp.base import ServedTool, ToolServer
+from toolwright.mcp.author.annotations import ToolAnnotations
+from toolwright.mcp.author.server import InProcessServer
+from toolwright.mcp.author.tool import SdkMcpTool, tool
 from toolwright.mcp.rpc import PROTOCOL_VERSIONS, TOOL_USE_META, RpcToolServer, ToolServerError, answer
-from toolwright.mcp.server import InProcessServer
-from toolwright.mcp.tool import SdkMcpTool, tool
+from toolwright.mcp.tool_server import ServedTool, ToolServer
 
 pytestmark = pytest.mark.anyio
 

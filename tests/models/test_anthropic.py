@@ -213,7 +213,7 @@ def test_sessions_with_equal_tools_share_their_bytes() -> None:
 def test_the_cache_of_toolsets_is_bounded() -> None:
     for number in range(200):
         encode_tools((ToolSpec(f"T{number}", "", {}),))
-    assert len(messages_request._toolsets) <= messages_request.MOST_CACHED_TOOLSETS
+    assert len(messages_request._toolsets) <= messages_request.MAX_CACHED_TOOLSETS
 
 
 TEXT = st.text(max_size=20)

@@ -87,7 +87,7 @@ async def test_requests_wait_for_a_place_when_descriptors_are_few(monkeypatch: p
 
 @pytest.mark.anyio
 async def test_too_many_idle_connections_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST_IDLE", 3)
+    monkeypatch.setattr(http, "MAX_IDLE", 3)
     before = open_sockets()
     with ModelServer(HELLO) as server:
         lease = Lease(Route.to(server.url, {}))

@@ -17,7 +17,7 @@ from toolwright.models.openai import OpenAIModel
 pytestmark = pytest.mark.anyio
 
 LIMITS = AnswerLimits(megabytes=1, blocks=50, calls=20)
-MOST_MEMORY = 20 << 20  # an event of 2 MB, its decoded form, the answer's pieces
+MAX_MEMORY = 20 << 20  # an event of 2 MB, its decoded form, the answer's pieces
 
 
 async def fold(model: Model, request: ModelRequest) -> None:
@@ -37,7 +37,7 @@ async def ends_in_order(model: Model, limits: AnswerLimits = LIMITS) -> AnswerTo
     finally:
         tracemalloc.stop()
         await model.aclose()
-    assert peak < MOST_MEMORY
+    assert peak < MAX_MEMORY
     return caught.value
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from support_permissions import RuleTexts, bash, judge
 from toolwright.permissions import parse_rule
-from toolwright.permissions.breadth import allows_everything
+from toolwright.permissions.shell.breadth import allows_everything
 from toolwright.types import OptionsError
 
 

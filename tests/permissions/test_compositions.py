@@ -12,9 +12,9 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from support_permissions import KNOWN_FILES, PLACE, bash
-from toolwright.permissions import Place, RuleSet, decide, read_command
+from toolwright.permissions import RuleSet, SessionFolders, decide, read_command
 
-WORKING = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
+WORKING = SessionFolders(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
 JUDGED = json.loads((Path(__file__).parent / "data" / "judged_commands.json").read_text())
 PAYLOADS = ["touch CANARY", "/usr/bin/touch CANARY", "t'o'uch CANARY", "\\touch CANARY", "A=1 touch CANARY", "$'touch' CANARY"]
 AROUND = [

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from support_permissions import KNOWN_FILES, PLACE, bash
-from toolwright.permissions import Place, RuleSet, decide
+from toolwright.permissions import RuleSet, SessionFolders, decide
 from toolwright.types import OptionsError, PermissionMode
 
 DATA = Path(__file__).parent / "data"
@@ -26,7 +26,7 @@ EDITS_OF_ONE_FILE = frozenset(
 """These only touch a file inside the working folder, which is what acceptEdits is for."""
 WHAT_THE_RULE_SAYS = frozenset("tar-to tar-I python-c perl-e node-e make npm-test tee".split())  # noqa: SIM905
 """With a `*` these rules allow everything the program does, and that is what it does (`Bash(tee:*)`: in the folder)."""
-WORKING = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES, cage=True, readable=("/usr", "/etc/os-release"))
+WORKING = SessionFolders(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES, cage=True, readable=("/usr", "/etc/os-release"))
 UNCAGED = replace(WORKING, cage=False)
 
 
@@ -56,7 +56,9 @@ def test_a_rule_for_a_command_allows_that_command_and_none_of_the_tricks_with_it
 @pytest.mark.parametrize("case", [case for case in ATTACKS if case["expect"] != "allow"], ids=lambda case: case["id"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("place", [WORKING, UNCAGED], ids=["cage", "none"])
-def test_no_trick_runs_unasked_in_any_mode_but_bypass(case: dict[str, str], mode: PermissionMode, place: Place) -> None:
+def test_no_trick_runs_unasked_in_any_mode_but_bypass(
+    case: dict[str, str], mode: PermissionMode, place: SessionFolders
+) -> None:
     decision = decide(bash(case["command"]), rules=rules_of(f"Bash({case['rule']}:*)"), mode=mode, place=place)
     only_edits = mode == "acceptEdits" and case["id"] in EDITS_OF_ONE_FILE
     if place.cage and case["id"] == "sub-proc-in":  # which file it reads is not known, and a rule for cat only looks

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from support_permissions import KNOWN_FILES, PLACE, bash, judge, mcp, read, write
-from toolwright.permissions import Call, Decision, Place
+from toolwright.permissions import Decision, PermissionCall, SessionFolders
 from toolwright.types import PermissionMode
 
-WORKING = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
-TOLD: list[tuple[str, Call, PermissionMode, dict[str, Any], tuple[Any, ...], str]] = [
+WORKING = SessionFolders(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
+TOLD: list[tuple[str, PermissionCall, PermissionMode, dict[str, Any], tuple[Any, ...], str]] = [
     ("inside", read("/work/app/a"), "default", {}, ("allow", "workingDir", None, None), "inside the working folders"),
     ("outside", read("/etc/x"), "default", {}, ("ask", "workingDir", None, "/etc/x"), "/etc/x is outside"),
     ("relative", read("x"), "default", {}, ("ask", "safetyCheck", None, "x"), "'x' is not an absolute path"),
@@ -34,11 +34,18 @@ TOLD: list[tuple[str, Call, PermissionMode, dict[str, Any], tuple[Any, ...], str
         "denied by the rule mcp__a",
     ),
     ("asked", mcp("mcp__a__b"), "default", {"ask": ["mcp__a"]}, ("ask", "rule", "mcp__a", None), "The rule mcp__a asks"),
-    ("given", Call("f", preapproved=True), "default", {}, ("allow", "preapproved", None, None), "f was given"),
+    ("given", PermissionCall("f", preapproved=True), "default", {}, ("allow", "preapproved", None, None), "f was given"),
     ("bypass", write("/etc/x"), "bypassPermissions", {}, ("allow", "mode", None, None), "bypassPermissions allows"),
     ("plan", write("/work/app/a"), "plan", {}, ("ask", "mode", None, None), "Write changes something"),
     ("edits", write("/work/app/a"), "acceptEdits", {}, ("allow", "mode", None, None), "acceptEdits allows edits"),
-    ("must ask", Call("Q", must_ask=True), "bypassPermissions", {}, ("ask", "other", None, None), "Q always needs a person"),
+    (
+        "must ask",
+        PermissionCall("Q", must_ask=True),
+        "bypassPermissions",
+        {},
+        ("ask", "other", None, None),
+        "Q always needs a person",
+    ),
     (
         *("no longer", replace(mcp("mcp__a__b"), no_longer_approved="It has changed."), "default", {"allow": ["mcp__a"]}),
         *(("ask", "safetyCheck", None, None), "It has changed."),
@@ -51,7 +58,7 @@ TOLD: list[tuple[str, Call, PermissionMode, dict[str, Any], tuple[Any, ...], str
         *("protected by command", bash("echo x > .git/config"), "default", {"allow": ["Bash(echo:*)"]}),
         *(("ask", "safetyCheck", None, "/work/app/.git/config"), "a protected path"),
     ),
-    ("nul", Call("Bash", command="a\0b"), "bypassPermissions", {}, ("deny", "safetyCheck", None, None), "NUL"),
+    ("nul", PermissionCall("Bash", command="a\0b"), "bypassPermissions", {}, ("deny", "safetyCheck", None, None), "NUL"),
     ("hidden", bash("echo \u202e"), "bypassPermissions", {}, ("ask", "safetyCheck", None, None), "invisible characters"),
     ("critical", bash("rm -rf /"), "bypassPermissions", {}, ("ask", "safetyCheck", None, "/"), "Removing '/' always"),
     (
@@ -75,8 +82,8 @@ TOLD: list[tuple[str, Call, PermissionMode, dict[str, Any], tuple[Any, ...], str
         ("allow", "rule", "Bash(npm:*)", None),
         "allows it",
     ),
-    ("unread", Call("Bash", command="cat a"), "default", {}, ("allow", "workingDir", None, None), "It only looks"),
-    ("unparsed", Call("Bash", command="cat $(x)"), "default", {}, ("ask", "other", None, None), "it was not parsed"),
+    ("unread", PermissionCall("Bash", command="cat a"), "default", {}, ("allow", "workingDir", None, None), "It only looks"),
+    ("unparsed", PermissionCall("Bash", command="cat $(x)"), "default", {}, ("ask", "other", None, None), "it was not parsed"),
     ("sandbox", replace(bash("npm x"), sandboxed=True), "default", {}, ("allow", "mode", None, None), "in a sandbox"),
     ("dontAsk", bash("npm x"), "dontAsk", {}, ("deny", "mode", None, None), "no rule allows it. (Mode dontAsk"),
     ("dontAsk path", read("/etc/x"), "dontAsk", {}, ("deny", "mode", None, "/etc/x"), "Mode dontAsk"),
@@ -86,7 +93,7 @@ TOLD: list[tuple[str, Call, PermissionMode, dict[str, Any], tuple[Any, ...], str
 
 @pytest.mark.parametrize(("about", "call", "mode", "rules", "expected", "words"), TOLD, ids=[row[0] for row in TOLD])
 def test_a_decision_tells_why(
-    about: str, call: Call, mode: PermissionMode, rules: dict[str, Any], expected: tuple[Any, ...], words: str
+    about: str, call: PermissionCall, mode: PermissionMode, rules: dict[str, Any], expected: tuple[Any, ...], words: str
 ) -> None:
     decision = judge(call, mode, WORKING, **rules)
     assert told(decision) == expected
@@ -114,6 +121,6 @@ def test_an_allow_rule_covers_a_path_that_can_be_shown(path: str, expected: str)
 
 
 def test_the_dot_at_the_end_of_a_host_changes_nothing() -> None:
-    fetch = Call("WebFetch", {}, hosts=("example.com.",))
+    fetch = PermissionCall("WebFetch", {}, hosts=("example.com.",))
     assert judge(fetch, allow=["WebFetch(domain:example.com)"]).behavior == "allow"
     assert judge(fetch, deny=["WebFetch(domain:example.com)"]).behavior == "deny"

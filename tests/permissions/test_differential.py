@@ -20,8 +20,8 @@ import support_shell_driver as driver
 from support_differential import compare_generated, fits, is_understood, new_seed, summed, unread
 from support_permissions import bash, judge
 from support_shell_runs import Opened, missing_programs, run_by_bash
-from toolwright.permissions.reading import read_line
-from toolwright.permissions.words import NO_WORD, UNKNOWN, Word
+from toolwright.permissions.shell.command_walker import read_line
+from toolwright.permissions.shell.words import NO_WORD, UNKNOWN, Word
 from toolwright.types import PermissionMode
 
 LINES = int(os.environ.get("DIFFERENTIAL_LINES", "300"))

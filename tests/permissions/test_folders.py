@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support_permissions import KNOWN_FILES
-from toolwright.permissions import CommandLine, Place, read_command
-from toolwright.permissions.command_paths import Paths
+from toolwright.permissions import CommandLine, SessionFolders, read_command
+from toolwright.permissions.shell.command_paths import Paths
 
 MOVES = [
     *("cd a", "cd a/b", "cd ..", "cd ../a", "cd a b", "cd none", "cd", "cd ~", "cd ~/c", "cd ''", "cd -", "cd .", "cd $X"),
@@ -102,7 +102,7 @@ def by_bash(scripts: Iterable[str], start: Path) -> list[list[tuple[str, str]]]:
 
 def reckoned(line: CommandLine, start: Path) -> dict[str, tuple[str, ...] | None]:
     """Of each mark the folders it may be reached in."""
-    paths = Paths(str(start), Place(str(start), (), f"{start}/home", KNOWN_FILES))
+    paths = Paths(str(start), SessionFolders(str(start), (), f"{start}/home", KNOWN_FILES))
     return {part.words[1].text: paths.folders(part) for part in line.parts if part.name == "mark"}
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.permissions import Place, RuleSet, denies_reading, hidden_paths
+from toolwright.permissions import RuleSet, SessionFolders, denies_reading, hidden_paths
 
 RULES = [
     "Read(**/.env)",
@@ -19,7 +19,7 @@ RULES = [
 NAMES = st.sampled_from(
     ["ws", "other", "home", "etc", "secret", ".env", "x.conf", ".ssh", "top", "key", "a", "b", "c", ".", "..", ""]
 )
-PLACE = Place("/ws", ("/ws", "/other"), "/home")
+PLACE = SessionFolders("/ws", ("/ws", "/other"), "/home")
 
 
 @given(st.lists(st.sampled_from(RULES), max_size=4), st.lists(NAMES, max_size=5))

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support_permissions import RealFiles, bash, judge
-from toolwright.permissions import Place
-from toolwright.permissions.program_table import READERS
+from toolwright.permissions import SessionFolders
+from toolwright.permissions.shell.program_table import READERS
 
 ENDLESS = {"yes", "sleep", "wait", "tail"}
 PROGRAMS = sorted({*READERS, "find", "sed", "awk", "test", "cd"} - ENDLESS)
@@ -63,7 +63,7 @@ AROUND = [
 @example("{}", 'jq -n ".$e"')
 def test_what_runs_unasked_shows_nothing_from_outside(folder: Path, around: str, command: str) -> None:
     script = f"{VARIABLES}; {around.format(command)}"
-    place = Place(f"{folder}/app", (), f"{folder}/outside", RealFiles())
+    place = SessionFolders(f"{folder}/app", (), f"{folder}/outside", RealFiles())
     if judge(bash(script), place=place).behavior != "allow":
         return
     done = subprocess.run(

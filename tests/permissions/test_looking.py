@@ -10,14 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from support_permissions import KNOWN_FILES, PLACE, KnownFiles, RuleTexts, bash, judge
-from toolwright.permissions import Decision, Place, RuleSet, decide
-from toolwright.permissions.git_commands import keys_are_plain
-from toolwright.permissions.scripts import sed_only_looks
+from toolwright.permissions import Decision, RuleSet, SessionFolders, decide
+from toolwright.permissions.shell.git_commands import keys_are_plain
+from toolwright.permissions.shell.scripts import sed_only_looks
 
-WORKING = Place(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
+WORKING = SessionFolders(PLACE.cwd, PLACE.roots, PLACE.home, KNOWN_FILES)
 
 
-def decided(command: str, place: Place = WORKING) -> Decision:
+def decided(command: str, place: SessionFolders = WORKING) -> Decision:
     """The decision beside a program that a rule allows: there is no cage for such a line, so every word has to be known."""
     return judge(bash(f"approved; {command}"), place=place, allow=["Bash(approved)"])
 
@@ -45,7 +45,7 @@ def test_git_looks_unasked_only_where_the_repository_names_no_program(command: s
         def git_is_plain(self, folder: str, *, caged: bool = False) -> bool:
             return False
 
-    assert decided(command, Place(PLACE.cwd, (), PLACE.home, Hostile())).behavior == "ask"
+    assert decided(command, SessionFolders(PLACE.cwd, (), PLACE.home, Hostile())).behavior == "ask"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_program_that_lies_in_the_working_folders_is_not_the_one_of_that_name(
         def matching(self, pattern: str) -> tuple[str, ...] | None:
             return (pattern,) if pattern == "/work/app/.venv/bin/cat" else ()
 
-    place = Place(PLACE.cwd, (), PLACE.home, Planted(), programs=("/work/app/.venv/bin",))
+    place = SessionFolders(PLACE.cwd, (), PLACE.home, Planted(), programs=("/work/app/.venv/bin",))
     decision = decided(command, place)
     assert (decision.behavior, decision.blocked_path) == (expected, "/work/app/.venv/bin/cat" if expected == "ask" else None)
 
@@ -89,8 +89,8 @@ def test_where_a_path_lies_is_reckoned_as_the_shell_does(command: str, expected:
 
 
 def test_without_a_home_a_tilde_is_not_known() -> None:
-    assert decided("cat ~/x", Place("/work/app", (), None, KNOWN_FILES)).behavior == "ask"
-    assert decided("cat ~/x", Place("/home/ada", (), "/home/ada", KNOWN_FILES)).behavior == "allow"
+    assert decided("cat ~/x", SessionFolders("/work/app", (), None, KNOWN_FILES)).behavior == "ask"
+    assert decided("cat ~/x", SessionFolders("/home/ada", (), "/home/ada", KNOWN_FILES)).behavior == "allow"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_pattern_is_what_it_matches(matched: tuple[str, ...] | None, command: 
             assert pattern.startswith("/work/")
             return matched
 
-    assert decided(command, Place(PLACE.cwd, (), PLACE.home, Matching())).behavior == expected
+    assert decided(command, SessionFolders(PLACE.cwd, (), PLACE.home, Matching())).behavior == expected
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_both_ends_of_a_link_count_for_what_follows_a_cd(command: str, expected:
             real = path.replace("/work/app/link", "/etc")
             return (real,) if real == path else (real, path)
 
-    assert decided(command, Place(PLACE.cwd, (), PLACE.home, Linked())).behavior == expected
+    assert decided(command, SessionFolders(PLACE.cwd, (), PLACE.home, Linked())).behavior == expected
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_both_ends_of_a_link_count_for_what_follows_a_cd(command: str, expected:
     ["..", "../..", "/srv/x", "/srv/x/", "/srv", "/", "~", "/home/ada", "/home", "/srv/x/app/", ".*", "{*,.*}", "/.*", "../*"],
 )
 def test_no_folder_above_the_working_ones_is_removed_unseen(target: str) -> None:
-    place = Place("/srv/x/app", (), "/home/ada", KNOWN_FILES)
+    place = SessionFolders("/srv/x/app", (), "/home/ada", KNOWN_FILES)
     decision = decide(bash(f"rm -rf {target}"), rules=RuleSet(), mode="bypassPermissions", place=place)
     assert decision.behavior == "ask"
 
 
 @pytest.mark.parametrize("target", ["/srv/y/app", "../app2", "/srv/x/ap", "sub", "/home/bob/x", "sub/*", "/srv/y/.*", "*.pyc"])
 def test_other_removals_are_not_a_matter_of_their_own(target: str) -> None:
-    place = Place("/srv/x/app", (), "/home/ada", KNOWN_FILES)
+    place = SessionFolders("/srv/x/app", (), "/home/ada", KNOWN_FILES)
     decision = decide(bash(f"rm -rf {target}"), rules=RuleSet(), mode="bypassPermissions", place=place)
     assert decision.behavior == "allow"
 
@@ -166,7 +166,7 @@ def test_git_writes_no_protected_file_that_it_names(command: str, expected: str)
 
 
 def test_a_rule_about_the_home_means_nothing_without_one() -> None:
-    place = Place(PLACE.cwd, (), None, KNOWN_FILES)
+    place = SessionFolders(PLACE.cwd, (), None, KNOWN_FILES)
     for rules in (RuleSet.parse(deny=["Read(~/a)"]), RuleSet.parse(allow=["Read(~/a)"])):
         assert decide(bash("cat /home/ada/a"), rules=rules, mode="default", place=place).behavior == "ask"
 
@@ -179,7 +179,7 @@ def test_a_link_that_leads_outside_is_asked_about() -> None:
         def matching(self, pattern: str) -> tuple[str, ...] | None:
             return ("/work/app/link", "/work/app/a")
 
-    place = Place(PLACE.cwd, (), PLACE.home, Linked())
+    place = SessionFolders(PLACE.cwd, (), PLACE.home, Linked())
     assert [decided(command, place).behavior for command in ("cat link", "cat *", "cat a", "cd link && ls")] == [
         "ask",
         "ask",
@@ -296,7 +296,7 @@ def test_reading_all_below_a_folder_asks_where_something_in_it_is_hidden() -> No
         def holds(self, folder: str, covers: object) -> bool | None:
             return folder == "/work/app/secret"
 
-    place = Place(PLACE.cwd, (), PLACE.home, Holding())
+    place = SessionFolders(PLACE.cwd, (), PLACE.home, Holding())
     rules = RuleSet.parse(allow=["Bash"], deny=["Read(.env)"])
     answers = [
         decide(bash(f"grep -r x {folder}"), rules=rules, mode="default", place=place).behavior for folder in ("secret", "open")

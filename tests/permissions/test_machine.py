@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support_permissions import KnownFiles, bash, judge, strictly
-from toolwright.permissions import Place
+from toolwright.permissions import SessionFolders
 from toolwright.types import PermissionMode
 
 
@@ -34,7 +34,7 @@ class Machine(KnownFiles):
 
 
 def verdict(command: str, machine: Machine, mode: PermissionMode = "default", **rules: Any) -> str:
-    return judge(bash(command), mode, Place("/work/app", (), "/home/ada", machine), **rules).behavior
+    return judge(bash(command), mode, SessionFolders("/work/app", (), "/home/ada", machine), **rules).behavior
 
 
 @pytest.mark.parametrize(("command", "expected"), [("cp x/.m* .", "ask"), ("cp x/.m* sub", "ask"), ("cp x/a* .", "allow")])
@@ -83,7 +83,7 @@ def test_a_rule_about_either_end_of_a_link_holds_wherever_the_command_has_gone(c
 
 
 def test_a_repository_is_judged_where_the_command_stands() -> None:
-    place = Place("/work/app", (), "/home/ada", Machine())
+    place = SessionFolders("/work/app", (), "/home/ada", Machine())
     assert strictly("git status", place) == "allow"
     assert strictly("cd sub && git status", place) == "ask"
     assert judge(bash("git status"), place=place, cage=True).caged

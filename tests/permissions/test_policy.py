@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from support_permissions import PLACE, KnownFiles, bash, judge, mcp, read, write
-from toolwright.permissions import Call, Place, Rule, RuleSet, decide, denies_reading
+from toolwright.permissions import PermissionCall, Rule, RuleSet, SessionFolders, decide, denies_reading
 from toolwright.types import OptionsError, PermissionMode
 
 STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 MODES: tuple[PermissionMode, ...] = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto")
 
 
-FUNCTION = Call("weather", {"city": "Oslo"}, preapproved=True)
+FUNCTION = PermissionCall("weather", {"city": "Oslo"}, preapproved=True)
 
 
 def test_reading_inside_the_working_folders_needs_no_permission() -> None:
@@ -111,7 +111,7 @@ def test_what_may_be_a_hidden_path_is_asked_about_under_every_rule(command: str)
 
 
 @pytest.mark.parametrize(("rule", "call"), [("Read(/top)", read("/work/app/top")), ("Edit(/top)", write("/work/app/top"))])
-def test_a_rule_that_asks_about_a_path_asks(rule: str, call: Call) -> None:
+def test_a_rule_that_asks_about_a_path_asks(rule: str, call: PermissionCall) -> None:
     decision = judge(call, "acceptEdits", ask=[rule], allow=["Read", "Edit", "Write"])
     assert (decision.behavior, str(decision.rule)) == ("ask", rule)
 
@@ -122,8 +122,8 @@ def test_a_path_with_two_slashes_is_the_path_with_one() -> None:
 
 
 def test_in_the_root_everything_is_inside() -> None:
-    assert Place("/").root_of("/etc/passwd") == "/"
-    assert judge(read("/etc/passwd"), place=Place("/")).behavior == "allow"
+    assert SessionFolders("/").root_of("/etc/passwd") == "/"
+    assert judge(read("/etc/passwd"), place=SessionFolders("/")).behavior == "allow"
 
 
 def test_nothing_is_assumed_of_a_machine_that_is_not_known() -> None:
@@ -133,9 +133,9 @@ def test_nothing_is_assumed_of_a_machine_that_is_not_known() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", [write("/work/app/a"), bash("npm test"), mcp("mcp__calc__add"), Call("WebFetch", read_only=True)]
+    "call", [write("/work/app/a"), bash("npm test"), mcp("mcp__calc__add"), PermissionCall("WebFetch", read_only=True)]
 )
-def test_what_no_rule_and_no_mode_allows_is_asked(call: Call) -> None:
+def test_what_no_rule_and_no_mode_allows_is_asked(call: PermissionCall) -> None:
     assert judge(call).behavior == "ask"
 
 
@@ -165,7 +165,10 @@ def test_a_deny_rule_holds_in_every_mode(mode: PermissionMode) -> None:
 
 def test_an_ask_rule_and_a_must_ask_tool_reach_the_person_even_under_bypass() -> None:
     assert judge(bash("git push"), "bypassPermissions", ask=["Bash(git push:*)"]).behavior == "ask"
-    assert judge(Call("AskUserQuestion", must_ask=True), "bypassPermissions", allow=["AskUserQuestion"]).behavior == "ask"
+    assert (
+        judge(PermissionCall("AskUserQuestion", must_ask=True), "bypassPermissions", allow=["AskUserQuestion"]).behavior
+        == "ask"
+    )
 
 
 def test_dont_ask_denies_what_would_be_asked_and_still_reads() -> None:
@@ -173,7 +176,7 @@ def test_dont_ask_denies_what_would_be_asked_and_still_reads() -> None:
     assert judge(bash("npm test"), "dontAsk", allow=["Bash(npm test:*)"]).behavior == "allow"
     assert judge(bash("ls src"), "dontAsk").behavior == "allow"
     assert judge(read("/work/app/a"), "dontAsk").behavior == "allow"
-    assert judge(Call("AskUserQuestion", must_ask=True), "dontAsk").behavior == "deny"
+    assert judge(PermissionCall("AskUserQuestion", must_ask=True), "dontAsk").behavior == "deny"
 
 
 def test_plan_only_looks_whatever_the_allow_rules_say() -> None:
@@ -241,7 +244,7 @@ def test_what_is_not_known_of_a_command_hides_no_write(command: str) -> None:
 
 
 def test_names_above_the_working_folder_and_worktrees_inside_protect_nothing() -> None:
-    inside = Place("/home/ada/.claude/worktrees/fix")
+    inside = SessionFolders("/home/ada/.claude/worktrees/fix")
     assert judge(write("/home/ada/.claude/worktrees/fix/a.py"), "acceptEdits", inside).behavior == "allow"
     assert judge(write("/work/app/.claude/worktrees/fix/a.py"), "acceptEdits").behavior == "allow"
     assert judge(write("/work/app/.claude/worktrees/fix/.git/config"), "acceptEdits").behavior == "ask"
@@ -252,7 +255,7 @@ def test_a_path_that_cannot_be_judged_is_asked_about_even_under_bypass() -> None
 
 
 def test_both_ends_of_a_link_count() -> None:
-    through_link = Call("Read", reads=("/work/app/l/k", "/secret/k"), read_only=True)
+    through_link = PermissionCall("Read", reads=("/work/app/l/k", "/secret/k"), read_only=True)
     assert judge(through_link, deny=["Read(//secret/**)"]).behavior == "deny"
     assert judge(through_link).behavior == "ask"
     assert judge(through_link, allow=["Read(l/**)"]).behavior == "ask"
@@ -277,7 +280,7 @@ CALLS = [
     bash("cd src && cat a.py > b"),
     bash("timeout 5 npm run build; grep -r x ."),
     mcp("mcp__calc__add", a=1),
-    Call("WebFetch", {"url": "https://example.com/x"}, hosts=("example.com",), read_only=True),
+    PermissionCall("WebFetch", {"url": "https://example.com/x"}, hosts=("example.com",), read_only=True),
     FUNCTION,
 ]
 RULES = [
@@ -311,7 +314,7 @@ def rule_set(pairs: list[tuple[str, str]]) -> RuleSet:
 @settings(deadline=None)
 @given(pairs=rules, call=st.sampled_from(CALLS), mode=st.sampled_from(MODES), data=st.data())
 def test_order_of_rules_is_irrelevant(
-    pairs: list[tuple[str, str]], call: Call, mode: PermissionMode, data: st.DataObject
+    pairs: list[tuple[str, str]], call: PermissionCall, mode: PermissionMode, data: st.DataObject
 ) -> None:
     shuffled = data.draw(st.permutations(pairs))
     assert decide(call, rules=rule_set(pairs), mode=mode, place=PLACE) == decide(
@@ -322,7 +325,7 @@ def test_order_of_rules_is_irrelevant(
 @settings(deadline=None)
 @given(pairs=rules, extra=st.sampled_from(RULES), call=st.sampled_from(CALLS), mode=st.sampled_from(MODES))
 def test_adding_a_deny_or_ask_rule_never_widens(
-    pairs: list[tuple[str, str]], extra: str, call: Call, mode: PermissionMode
+    pairs: list[tuple[str, str]], extra: str, call: PermissionCall, mode: PermissionMode
 ) -> None:
     before = decide(call, rules=rule_set(pairs), mode=mode, place=PLACE)
     for behavior in ("deny", "ask"):
@@ -332,7 +335,7 @@ def test_adding_a_deny_or_ask_rule_never_widens(
 
 @settings(deadline=None)
 @given(pairs=rules, call=st.sampled_from(CALLS), mode=st.sampled_from(MODES))
-def test_deny_always_wins(pairs: list[tuple[str, str]], call: Call, mode: PermissionMode) -> None:
+def test_deny_always_wins(pairs: list[tuple[str, str]], call: PermissionCall, mode: PermissionMode) -> None:
     assert decide(call, rules=rule_set([*pairs, (call.name, "deny")]), mode=mode, place=PLACE).behavior == "deny"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from support_permissions import KNOWN_FILES, KnownFiles
-from toolwright.permissions import Place
+from toolwright.permissions import SessionFolders
 from toolwright.permissions.protected import is_protected
 from toolwright.types import protected_names
 from toolwright.types.protected_names import Entry
 
-OWN = Place("/work/app", ("/work/lib",), "/home/ada", files=KNOWN_FILES, own=("/home/ada/.state",))
+OWN = SessionFolders("/work/app", ("/work/lib",), "/home/ada", files=KNOWN_FILES, own=("/home/ada/.state",))
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ def test_protected_names_hold_everywhere_and_our_own_folder_whatever_it_is_calle
 
 
 def test_what_lies_above_the_session_says_nothing_about_its_files() -> None:
-    assert not is_protected("/home/.vscode/app/a", Place("/home/.vscode/app"))
-    assert is_protected("/home/.vscode/other/a", Place("/home/.vscode/app"))
+    assert not is_protected("/home/.vscode/app/a", SessionFolders("/home/.vscode/app"))
+    assert is_protected("/home/.vscode/other/a", SessionFolders("/home/.vscode/app"))
 
 
 def test_a_session_may_work_inside_our_own_folder() -> None:
-    place = Place("/state/work", own=("/state",))
+    place = SessionFolders("/state/work", own=("/state",))
     assert not is_protected("/state/work/a", place)
     assert is_protected("/state/other", place)
 
@@ -90,7 +90,7 @@ class WithHead(KnownFiles):
 
 @pytest.mark.parametrize("entry", BESIDE, ids=lambda entry: entry.name)
 def test_beside_a_head_the_files_of_a_repository_are_protected(entry: Entry) -> None:
-    place = Place("/work/app", files=WithHead())
+    place = SessionFolders("/work/app", files=WithHead())
     assert is_protected(f"/work/app/docs/{entry.name}", place)
     assert is_protected(f"/work/app/docs/{entry.name.upper()}", place)
     assert is_protected(f"/work/app/docs/{entry.name}/a/b", place)
@@ -100,4 +100,4 @@ def test_beside_a_head_the_files_of_a_repository_are_protected(entry: Entry) -> 
 
 
 def test_where_nothing_is_known_of_the_machine_a_head_may_be_there() -> None:
-    assert is_protected("/work/app/config", Place("/work/app"))
+    assert is_protected("/work/app/config", SessionFolders("/work/app"))

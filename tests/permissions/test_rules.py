@@ -7,18 +7,18 @@ from typing import Unpack
 import pytest
 
 from support_permissions import PLACE, RuleTexts, bash, judge
-from toolwright.permissions import Call, Rule, RuleSet, decide, parse_rule, read_command
-from toolwright.permissions.command_rules import allows
-from toolwright.permissions.programs import effect
+from toolwright.permissions import PermissionCall, Rule, RuleSet, decide, parse_rule, read_command
+from toolwright.permissions.shell.command_rules import allows
+from toolwright.permissions.shell.programs import effect
 from toolwright.types import OptionsError, PermissionBehavior, PermissionRuleValue, PermissionUpdate
 
 
-def verdict(call: Call, **rules: Unpack[RuleTexts]) -> str:
+def verdict(call: PermissionCall, **rules: Unpack[RuleTexts]) -> str:
     return judge(call, **rules).behavior
 
 
-def named(name: str, **values: object) -> Call:
-    return Call(name, values, is_mcp=name.startswith("mcp__"))
+def named(name: str, **values: object) -> PermissionCall:
+    return PermissionCall(name, values, is_mcp=name.startswith("mcp__"))
 
 
 @pytest.mark.parametrize("text", ["Task", "Task()", "Task(*)", " Task "])
@@ -71,7 +71,7 @@ def test_rules_for_servers_and_their_tools(rule: str, covered: str, not_covered:
 @pytest.mark.parametrize("rule", ["*", "mcp__*", "*add"])
 def test_deny_rules_take_any_name_pattern(rule: str) -> None:
     assert verdict(named("mcp__calc__add"), deny=[rule]) == "deny"
-    assert verdict(Call("Bash", command="npm test"), deny=["mcp__*"]) == "ask"
+    assert verdict(PermissionCall("Bash", command="npm test"), deny=["mcp__*"]) == "ask"
 
 
 def test_a_forbidding_rule_may_look_at_one_parameter() -> None:
@@ -83,17 +83,17 @@ def test_a_forbidding_rule_may_look_at_one_parameter() -> None:
 
 
 def test_rules_for_agents_name_the_agent() -> None:
-    assert verdict(Call("Agent", {"subagent_type": "Explore"}), allow=["Agent(Explore)"]) == "allow"
-    assert verdict(Call("Agent", {"subagent_type": "Plan"}), allow=["Agent(Explore)"]) == "ask"
-    assert verdict(Call("Agent", {}), allow=["Agent(Explore)"]) == "ask"
+    assert verdict(PermissionCall("Agent", {"subagent_type": "Explore"}), allow=["Agent(Explore)"]) == "allow"
+    assert verdict(PermissionCall("Agent", {"subagent_type": "Plan"}), allow=["Agent(Explore)"]) == "ask"
+    assert verdict(PermissionCall("Agent", {}), allow=["Agent(Explore)"]) == "ask"
 
 
 @pytest.mark.parametrize(("tool", "field"), [("Agent", "subagent_type"), ("Skill", "skill")])
 def test_forbidding_rules_for_agents_and_skills_name_them(tool: str, field: str) -> None:
     rules = {"allow": [tool], "deny": [f"{tool}(deploy*)"]}
-    assert verdict(Call(tool, {field: "deploy-all"}), **rules) == "deny"
-    assert verdict(Call(tool, {field: "explore"}), **rules) == "allow"
-    assert verdict(Call(tool, {field: ["deploy"]}), **rules) == "ask"
+    assert verdict(PermissionCall(tool, {field: "deploy-all"}), **rules) == "deny"
+    assert verdict(PermissionCall(tool, {field: "explore"}), **rules) == "allow"
+    assert verdict(PermissionCall(tool, {field: ["deploy"]}), **rules) == "ask"
 
 
 FETCHED = "huggingface.co github.com raw.githubusercontent.com docs.anthropic.com localhost".split()  # noqa: SIM905 — a word list
@@ -102,7 +102,7 @@ FETCHED = "huggingface.co github.com raw.githubusercontent.com docs.anthropic.co
 @pytest.mark.parametrize("host", FETCHED)
 def test_no_host_is_allowed_that_no_rule_names(host: str) -> None:
     """A path or query can carry anything out: `https://huggingface.co/?stolen=…`."""
-    fetch = Call("WebFetch", {"url": f"https://{host}/a?b={'c' * 4000}"}, hosts=(host,), read_only=True)
+    fetch = PermissionCall("WebFetch", {"url": f"https://{host}/a?b={'c' * 4000}"}, hosts=(host,), read_only=True)
     assert {judge(fetch, mode).behavior for mode in ("default", "acceptEdits", "plan", "auto")} == {"ask"}
     assert judge(fetch, "dontAsk").behavior == "deny"
     assert verdict(fetch, allow=[f"WebFetch(domain:{host})"]) == "allow"
@@ -120,14 +120,14 @@ def test_no_host_is_allowed_that_no_rule_names(host: str) -> None:
     ],
 )
 def test_rules_for_domains(rule: str, host: str, expected: bool) -> None:
-    call = Call("WebFetch", {"url": "x"}, hosts=(host,), read_only=True)
+    call = PermissionCall("WebFetch", {"url": "x"}, hosts=(host,), read_only=True)
     assert verdict(call, allow=[f"WebFetch({rule})"]) == ("allow" if expected else "ask")
     assert verdict(call, deny=[f"WebFetch({rule})"], allow=["WebFetch"]) == ("deny" if expected else "allow")
 
 
 def test_a_fetch_whose_host_is_unknown_is_asked_about() -> None:
-    assert verdict(Call("WebFetch"), allow=["WebFetch"], deny=["WebFetch(domain:example.com)"]) == "ask"
-    assert verdict(Call("WebFetch"), allow=["WebFetch(domain:*)"]) == "ask"
+    assert verdict(PermissionCall("WebFetch"), allow=["WebFetch"], deny=["WebFetch(domain:example.com)"]) == "ask"
+    assert verdict(PermissionCall("WebFetch"), allow=["WebFetch(domain:*)"]) == "ask"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_fetch_whose_host_is_unknown_is_asked_about() -> None:
     ],
 )
 def test_path_patterns_and_their_anchors(pattern: str, path: str, allowed: bool, denied: bool) -> None:
-    edit = Call("Edit", {}, writes=(path,))
+    edit = PermissionCall("Edit", {}, writes=(path,))
     assert verdict(edit, allow=[f"Edit({pattern})"]) == ("allow" if allowed else "ask")
     assert verdict(edit, deny=[f"Edit({pattern})"], allow=["Edit"]) == ("deny" if denied else "allow")
 
@@ -164,24 +164,24 @@ def test_path_patterns_and_their_anchors(pattern: str, path: str, allowed: bool,
 def test_a_pattern_with_one_slash_is_relative_to_its_settings_file() -> None:
     rules = RuleSet([parse_rule("Edit(/src/**)", base="/work/lib")])
     for path, expected in (("/work/lib/src/a", "allow"), ("/work/app/src/a", "ask")):
-        assert decide(Call("Edit", writes=(path,)), rules=rules, mode="default", place=PLACE).behavior == expected
+        assert decide(PermissionCall("Edit", writes=(path,)), rules=rules, mode="default", place=PLACE).behavior == expected
 
 
 def test_edit_patterns_cover_every_tool_that_writes_but_the_bare_name_does_not() -> None:
-    write = Call("Write", writes=("/work/app/ok/a",))
+    write = PermissionCall("Write", writes=("/work/app/ok/a",))
     assert verdict(write, allow=["Edit(ok/**)"]) == "allow"
     assert verdict(write, allow=["Edit"]) == "ask"
     assert verdict(write, allow=["Read(ok/**)"]) == "ask"
 
 
 def test_what_may_not_be_read_may_not_be_written() -> None:
-    assert verdict(Call("Write", writes=("/work/app/.env",)), allow=["Write"], deny=["Read(.env)"]) == "deny"
-    assert verdict(Call("Grep", reads=("/work/app/secret",), read_only=True), deny=["Read(secret/**)"]) == "deny"
+    assert verdict(PermissionCall("Write", writes=("/work/app/.env",)), allow=["Write"], deny=["Read(.env)"]) == "deny"
+    assert verdict(PermissionCall("Grep", reads=("/work/app/secret",), read_only=True), deny=["Read(secret/**)"]) == "deny"
 
 
 def test_path_rules_do_not_cover_commands_or_servers() -> None:
-    assert verdict(Call("Bash", command="npm a", reads=("/work/app/a",)), allow=["Read(**)"]) == "ask"
-    assert verdict(Call("mcp__fs__read", reads=("/work/app/a",), is_mcp=True), allow=["Read(**)"]) == "ask"
+    assert verdict(PermissionCall("Bash", command="npm a", reads=("/work/app/a",)), allow=["Read(**)"]) == "ask"
+    assert verdict(PermissionCall("mcp__fs__read", reads=("/work/app/a",), is_mcp=True), allow=["Read(**)"]) == "ask"
 
 
 def update(
@@ -321,5 +321,5 @@ def test_a_rule_for_a_server_finds_its_tools_wherever_its_name_may_end(rule: str
     ],
 )
 def test_an_allow_rule_for_a_server_is_not_about_one_whose_key_begins_with_it(rule: str, server: str, expected: str) -> None:
-    assert verdict(Call("mcp__a__b__c", is_mcp=True, server=server), allow=[rule]) == expected
-    assert verdict(Call("mcp__a__b__c", is_mcp=True, server=server), deny=["mcp__a"]) == "deny"
+    assert verdict(PermissionCall("mcp__a__b__c", is_mcp=True, server=server), allow=[rule]) == expected
+    assert verdict(PermissionCall("mcp__a__b__c", is_mcp=True, server=server), deny=["mcp__a"]) == "deny"

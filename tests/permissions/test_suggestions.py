@@ -8,14 +8,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolwright.permissions import Call, Place, RuleSet, decide, read_command
+from toolwright.permissions import PermissionCall, RuleSet, SessionFolders, decide, read_command
 from toolwright.permissions.suggestions import suggestions
 from toolwright.types import PermissionMode, PermissionUpdate
 
-PLACE = Place("/work/app", (), "/home/ada")
+PLACE = SessionFolders("/work/app", (), "/home/ada")
 
 
-def offered(call: Call, mode: PermissionMode = "default") -> list[dict[str, object]]:
+def offered(call: PermissionCall, mode: PermissionMode = "default") -> list[dict[str, object]]:
     return [update.to_dict() for update in suggestions(call, mode=mode, place=PLACE)]
 
 
@@ -28,17 +28,17 @@ ACCEPT_EDITS = {"type": "setMode", "destination": "session", "mode": "acceptEdit
 
 
 def test_a_write_inside_offers_to_accept_edits() -> None:
-    assert offered(Call("Write", writes=("/work/app/a",))) == [ACCEPT_EDITS]
+    assert offered(PermissionCall("Write", writes=("/work/app/a",))) == [ACCEPT_EDITS]
 
 
 def test_a_write_outside_offers_its_folder() -> None:
     folder = {"type": "addDirectories", "destination": "session", "directories": ["/data"]}
-    assert offered(Call("Write", writes=("/data/a",)), "acceptEdits") == [folder]
-    assert offered(Call("Write", writes=("/data/a",))) == [folder, ACCEPT_EDITS]
+    assert offered(PermissionCall("Write", writes=("/data/a",)), "acceptEdits") == [folder]
+    assert offered(PermissionCall("Write", writes=("/data/a",))) == [folder, ACCEPT_EDITS]
 
 
-def read(command: str, **more: Any) -> Call:
-    return Call("Bash", command=command, line=read_command(command), **more)
+def read(command: str, **more: Any) -> PermissionCall:
+    return PermissionCall("Bash", command=command, line=read_command(command), **more)
 
 
 def test_a_command_offers_itself_word_for_word() -> None:
@@ -89,18 +89,18 @@ def test_every_rule_that_is_offered_stops_the_question_by_itself(command: str) -
 
 
 def test_a_tool_of_a_server_offers_the_tool() -> None:
-    assert offered(Call("mcp__calc__add", is_mcp=True)) == [add_rule("mcp__calc__add", None)]
+    assert offered(PermissionCall("mcp__calc__add", is_mcp=True)) == [add_rule("mcp__calc__add", None)]
 
 
 def test_a_read_outside_offers_its_folder_for_reading() -> None:
-    assert offered(Call("Read", reads=("/data/a",), read_only=True)) == [add_rule("Read", "//data/**", "session")]
+    assert offered(PermissionCall("Read", reads=("/data/a",), read_only=True)) == [add_rule("Read", "//data/**", "session")]
 
-    both = Call("Read", reads=("/work/app/a", "/my data/X/a"), read_only=True)
+    both = PermissionCall("Read", reads=("/work/app/a", "/my data/X/a"), read_only=True)
     assert offered(both) == [add_rule("Read", "//my data/X/**", "session")]
 
 
 def test_the_root_is_never_offered() -> None:
-    assert offered(Call("Write", writes=("/x",))) == [ACCEPT_EDITS]
+    assert offered(PermissionCall("Write", writes=("/x",))) == [ACCEPT_EDITS]
 
 
 FOLDERS = st.text("ab*?[]!#\\^- ", min_size=1, max_size=4).filter(lambda name: name.strip() == name)
@@ -110,8 +110,8 @@ FOLDERS = st.text("ab*?[]!#\\^- ", min_size=1, max_size=4).filter(lambda name: n
 @example("a*", "ab")
 @example("[ab]", "a")
 def test_a_rule_for_one_folder_covers_no_other(wanted: str, other: str) -> None:
-    def reading(folder: str) -> Call:
-        return Call("Read", reads=(f"/data/{folder}/f",), read_only=True)
+    def reading(folder: str) -> PermissionCall:
+        return PermissionCall("Read", reads=(f"/data/{folder}/f",), read_only=True)
 
     for update in suggestions(reading(wanted), mode="default", place=PLACE):
         rules = RuleSet().with_update(update)
@@ -129,34 +129,34 @@ def test_a_rule_for_one_command_covers_no_other(wanted: str, other: str) -> None
 
 
 def test_a_fetch_offers_its_host() -> None:
-    assert offered(Call("WebFetch", hosts=("example.com",))) == [add_rule("WebFetch", "domain:example.com")]
+    assert offered(PermissionCall("WebFetch", hosts=("example.com",))) == [add_rule("WebFetch", "domain:example.com")]
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        Call("AskUserQuestion", must_ask=True),
-        Call("Write", writes=("/work/app/.git/config",)),
-        *(Call("Bash", command=command) for command in ("", " ", ":", "curl *", "curl x\ncurl y")),
-        Call("Shell", command="curl x"),
-        Call("Look", hosts=("example.com",)),
-        *(Call("Read", reads=(path,), read_only=True) for path in ("/x", "a", "/work/app/a", "/data/a\x01/b")),
+        PermissionCall("AskUserQuestion", must_ask=True),
+        PermissionCall("Write", writes=("/work/app/.git/config",)),
+        *(PermissionCall("Bash", command=command) for command in ("", " ", ":", "curl *", "curl x\ncurl y")),
+        PermissionCall("Shell", command="curl x"),
+        PermissionCall("Look", hosts=("example.com",)),
+        *(PermissionCall("Read", reads=(path,), read_only=True) for path in ("/x", "a", "/work/app/a", "/data/a\x01/b")),
     ],
 )
-def test_nothing_is_offered_where_nothing_would_help(call: Call) -> None:
+def test_nothing_is_offered_where_nothing_would_help(call: PermissionCall) -> None:
     assert offered(call) == []
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        Call("Bash", command="npm run 'a b' && x"),
-        Call("mcp__calc__add", is_mcp=True),
-        Call("Read", reads=("/data/x/a",), read_only=True),
-        Call("WebFetch", hosts=("example.com",), read_only=True),
+        PermissionCall("Bash", command="npm run 'a b' && x"),
+        PermissionCall("mcp__calc__add", is_mcp=True),
+        PermissionCall("Read", reads=("/data/x/a",), read_only=True),
+        PermissionCall("WebFetch", hosts=("example.com",), read_only=True),
     ],
 )
-def test_a_suggested_rule_stops_the_question(call: Call) -> None:
+def test_a_suggested_rule_stops_the_question(call: PermissionCall) -> None:
     rules = RuleSet()
     for update in suggestions(call, mode="default", place=PLACE):
         assert isinstance(update, PermissionUpdate)

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from toolwright.concurrency import Channel, ChannelClosed
+from toolwright.base.concurrency import Channel, ChannelClosed
 from toolwright.protocol.control import ControlPeer, client_ids, session_ids, unsupported
 from toolwright.types import CLIConnectionError, ControlError
 

@@ -9,9 +9,9 @@ import pytest
 
 from support_asking import Person
 from support_runtime import play, results, session_for, text_of, until_result, user
+from toolwright.config.model_selection import small_model
 from toolwright.models.registry import ResolvedModel, register_provider, unregister_provider
 from toolwright.models.scripted import Call, Fail, Say, ScriptedModel, Turn
-from toolwright.runtime.model_choice import small_model
 from toolwright.types import HookMatcher, PermissionResultAllow, PermissionResultDeny
 
 pytestmark = pytest.mark.anyio

@@ -15,6 +15,7 @@ from support_tools import running
 from toolwright.client import ClaudeSDKClient, query
 from toolwright.models.base import ModelRequest
 from toolwright.models.scripted import Call, Say, ScriptedModel
+from toolwright.processes.background import BackgroundShell
 from toolwright.runtime.session import LocalSession
 from toolwright.types import (
     HookMatcher,
@@ -24,7 +25,6 @@ from toolwright.types import (
     TaskStartedMessage,
     TaskUpdatedMessage,
 )
-from toolwright.workspace.background import BackgroundShell
 
 pytestmark = pytest.mark.anyio
 

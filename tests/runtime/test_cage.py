@@ -11,8 +11,8 @@ import pytest
 from support_asking import Person
 from support_runtime import Frame, play, results, text_of
 from toolwright.models.scripted import Call, Say, ScriptedModel
+from toolwright.sandbox.cage import selection as cage_choice
 from toolwright.types import HookMatcher, PermissionResultAllow
-from toolwright.workspace.sandbox import cage_choice
 
 pytestmark = pytest.mark.anyio
 

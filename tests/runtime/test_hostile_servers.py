@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
-from support_mcp import PATIENCE, SERVER, entry, is_alive
+from support_mcp import SERVER, TIMEOUT, entry, is_alive
 from support_runtime import play, results, session_for, text_of, until_result, user
 from support_settings import Place
 from toolwright import create_sdk_mcp_server, tool
 from toolwright.models.scripted import Call, Say, ScriptedModel
-from toolwright.runtime.offering import question
+from toolwright.runtime.builtin_tool_server import question
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 from toolwright.types import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
@@ -87,7 +87,7 @@ async def test_servers_that_fail_in_every_way_leave_the_others_and_no_process(tm
     states: dict[str, str] = {}
     async with session_for(tmp_path, model, env={"TOOLWRIGHT_MCP_WAIT": "1"}, **more) as session:
         expected = {"ends well": "failed", "fails": "failed", "hangs": "pending", "deaf": "pending"}
-        with anyio.fail_after(PATIENCE):
+        with anyio.fail_after(TIMEOUT):
             while states != expected | {"noisy": "connected", "fault": "connected"}:
                 await anyio.sleep(0.02)
                 rows = (await session.control({"subtype": "mcp_status"}))["mcpServers"]

@@ -9,7 +9,7 @@ import pytest
 from support_runtime import options_for, play
 from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.runtime.initialization import initialized, notes_on
-from toolwright.runtime.served import serve
+from toolwright.runtime.wire_session import serve
 from toolwright.types import ClaudeAgentOptions, OptionsError
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +35,7 @@ def initialize(**fields: Any) -> Frame:
 
 async def conversation(options: ClaudeAgentOptions, *frames: Frame) -> tuple[int, list[Frame]]:
     """Serve a session to a client that has one tool server; its exit code and what it sent."""
-    from toolwright.concurrency import Channel
+    from toolwright.base.concurrency import Channel
 
     to_session: Channel[Frame] = Channel()
     for frame in frames:

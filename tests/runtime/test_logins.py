@@ -11,7 +11,7 @@ import pytest
 
 from support_runtime import play, results, session_for, text_of
 from support_serving import TOKEN, over_http
-from toolwright.mcp.oauth.store import Login, TokenStore
+from toolwright.mcp.client.oauth.store import Login, TokenStore
 from toolwright.models.scripted import Call, Say, ScriptedModel, Turn
 
 pytestmark = pytest.mark.anyio

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from support_runtime import play, results, text_of
-from toolwright.mcp.server import create_sdk_mcp_server
-from toolwright.mcp.tool import tool
+from toolwright.mcp.author.server import create_sdk_mcp_server
+from toolwright.mcp.author.tool import tool
 from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.runtime.permission_answers import permission_result
 from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionResultDeny

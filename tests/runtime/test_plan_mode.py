@@ -7,8 +7,8 @@ import pytest
 
 from support_asking import Person
 from support_runtime import assert_valid_history, play, results, session_for, text_of, until_result, user
-from toolwright.mcp.server import InProcessServer
-from toolwright.mcp.tool import tool
+from toolwright.mcp.author.server import InProcessServer
+from toolwright.mcp.author.tool import tool
 from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.types import PermissionResultAllow, PermissionResultDeny, PermissionUpdate
 

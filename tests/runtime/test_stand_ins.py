@@ -14,11 +14,11 @@ import pytest
 
 from support_runtime import play, results
 from support_sandbox import need
+from toolwright.base.placeholder_files import stands_in
+from toolwright.config.session_config import ground_of
 from toolwright.models.scripted import Call, Say, ScriptedModel
-from toolwright.runtime.ground import ground_of
+from toolwright.settings.locations import read_text
 from toolwright.settings.memory import MemoryPlaces, candidates
-from toolwright.settings.places import read_text
-from toolwright.stand_ins import stands_in
 from toolwright.types import ClaudeAgentOptions, PermissionResultAllow
 
 _SESSION = """

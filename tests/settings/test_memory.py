@@ -10,8 +10,8 @@ from support_runtime import assert_valid_history, session_for, until_result, use
 from support_settings import Place, first_message
 from toolwright.models.scripted import Call, Say, ScriptedModel
 from toolwright.settings.imports import imports_of, prose_of, rule_paths
-from toolwright.settings.memory import MOST_CHARACTERS, Memory, MemoryPlaces, Recollection
-from toolwright.settings.memory_file import LARGEST
+from toolwright.settings.memory import MAX_CHARACTERS, Memory, MemoryPlaces, Recollection
+from toolwright.settings.memory_file import MAX_SIZE
 
 
 @pytest.fixture
@@ -166,15 +166,15 @@ def test_a_file_of_another_user_above_the_folder_is_not_read(place: Place) -> No
 
 
 def test_files_are_bounded_and_what_is_cut_says_so(place: Place) -> None:
-    put(place.project / "CLAUDE.md", "x" * (LARGEST + 10) + " @more.md")
+    put(place.project / "CLAUDE.md", "x" * (MAX_SIZE + 10) + " @more.md")
     found = memory(place)
     assert "The rest of this file is not shown" in found.text
     assert "too long and was cut" in found.notes[0]
     put(place.project / "CLAUDE.md", " ".join(f"@m{number}.md" for number in range(9)))
     for number in range(9):
-        put(place.project / f"m{number}.md", "y" * LARGEST)
+        put(place.project / f"m{number}.md", "y" * MAX_SIZE)
     found = memory(place)
-    assert len(found.text) < MOST_CHARACTERS + 5000
+    assert len(found.text) < MAX_CHARACTERS + 5000
     assert "too many memory files" in found.notes[-1]
 
 

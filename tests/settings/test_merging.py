@@ -9,9 +9,9 @@ from hypothesis import strategies as some
 
 from support_permissions import bash, mcp, read, write
 from support_settings import Place
-from toolwright.permissions import Call, decide
-from toolwright.permissions import Place as Somewhere
-from toolwright.runtime.ground import settings_rules
+from toolwright.config.session_config import settings_rules
+from toolwright.permissions import PermissionCall, decide
+from toolwright.permissions import SessionFolders as Somewhere
 from toolwright.settings import Settings
 from toolwright.settings.merging import merge, tighten
 from toolwright.settings.sandbox import SandboxConfig
@@ -320,7 +320,7 @@ CALLS = [
     *(read("/work/app/a"), read("/work/app/secret/k"), read("/work/other/x"), read("/etc/passwd")),
     *(write("/work/app/src/a"), write("/work/app/.git/config"), write("/work/other/x")),
     *(bash("ls -l"), bash("npm run build"), bash("rm -rf /"), mcp("mcp__a__b", x=1), mcp("mcp__c__d")),
-    Call("WebFetch", {"url": "https://a.example"}),
+    PermissionCall("WebFetch", {"url": "https://a.example"}),
 ]
 AT = Somewhere("/work/app", (), "/home/ada")
 

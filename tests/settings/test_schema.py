@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support_settings import Place
-from toolwright.settings.places import LARGEST
+from toolwright.settings.locations import MAX_SIZE
 from toolwright.settings.schema import sandbox_of
 from toolwright.types import OptionsError
 
@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_read_stops_the_session(make: Any, scope: str, pla
 
 
 def test_a_large_file_within_the_bound_is_read(place: Place) -> None:
-    place.write("user", {"x" * (LARGEST - 100): 1})
+    place.write("user", {"x" * (MAX_SIZE - 100): 1})
     assert len(place.load().notes) == 1
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from support_settings import Place
-from toolwright.settings.document import parse_document
-from toolwright.settings.edits import add_texts, remove_texts, set_value
+from toolwright.base.jsonc import parse_document
+from toolwright.base.jsonc_edits import add_texts, remove_texts, set_value
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 from toolwright.settings.writing import write_update
 from toolwright.types import OptionsError, PermissionRuleValue, PermissionUpdate

@@ -8,9 +8,9 @@ import anyio
 import pytest
 
 from support_tools import call, error_of, make_workspace, text_of
+from toolwright.processes.background import BackgroundShell
 from toolwright.tools import bash_output
 from toolwright.workspace import Workspace
-from toolwright.workspace.background import BackgroundShell
 
 pytestmark = pytest.mark.anyio
 

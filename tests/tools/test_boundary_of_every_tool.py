@@ -165,7 +165,7 @@ async def test_what_cannot_be_a_path_never_reaches_the_system(
     with monkeypatch.context() as patch:
         for name in ("open", "stat", "lstat", "readlink", "listdir", "scandir", "mkdir", "rename", "symlink", "access"):
             patch.setattr(os, name, ask)
-        patch.setattr("toolwright.workspace.boundary.open_beneath", ask)
+        patch.setattr("toolwright.files.boundary.open_beneath", ask)
         outputs = [await attempt(field, workspace, path) for path in bad]
     assert asked == []
     for path, output in zip(bad, outputs, strict=True):

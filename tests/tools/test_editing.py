@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from toolwright.tools.edit import EditInput
 from toolwright.tools.editing import edit_file
-from toolwright.tools.matching import line_above, line_below
 from toolwright.tools.patches import structured_patch
-from toolwright.workspace import Content, Replaced, Workspace
+from toolwright.tools.text_spans import line_above, line_below
+from toolwright.workspace import FileContent, Replaced, Workspace
 
 pytestmark = pytest.mark.anyio
 TEXTS = st.text(st.sampled_from("ab\nä"), max_size=30)
@@ -26,11 +26,11 @@ class InMemory(Workspace):
 
     async def replace_file(self, path: str, change: object, *, granted: object = ()) -> Replaced:
         status = os.stat("/")
-        before = Content(path, self.content, status)
+        before = FileContent(path, self.content, status)
         self.reads.note(path, status, self.content)
         new = change(before)  # type: ignore[operator]  # a function
         new.meanwhile()
-        return Replaced(before, Content(path, new.data, status), durable=True)
+        return Replaced(before, FileContent(path, new.data, status), durable=True)
 
 
 @st.composite

@@ -31,7 +31,7 @@ PATTERNS = st.builds(
 )
 TREES = st.dictionaries(st.sampled_from(FILES), st.integers(1, 3), min_size=1)
 Tree = Mapping[str, int]
-MOST = 4
+MAX_COUNT = 4
 
 
 def plant(folder: Path, tree: Tree) -> None:
@@ -54,7 +54,7 @@ def plant(folder: Path, tree: Tree) -> None:
 def test_files_order_and_total_equal_the_oracle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tree: Tree, pattern: str
 ) -> None:
-    monkeypatch.setattr(glob, "MOST_FILES", MOST)
+    monkeypatch.setattr(glob, "MAX_FILES", MAX_COUNT)
     plant(tmp_path, tree)
     workspace = make_workspace(tmp_path)
     ages = {**tree, ".gitignore": 9}
@@ -64,8 +64,10 @@ def test_files_order_and_total_equal_the_oracle(
         return await call("Glob", workspace, pattern=pattern)
 
     output = anyio.run(answer)
-    shown = [name for _, name in expected[:MOST]]
-    note = [f"[the newest {MOST} of {len(expected)} files; narrow the pattern or path to see others]"] * (len(expected) > MOST)
+    shown = [name for _, name in expected[:MAX_COUNT]]
+    note = [f"[the newest {MAX_COUNT} of {len(expected)} files; narrow the pattern or path to see others]"] * (
+        len(expected) > MAX_COUNT
+    )
     assert output.content.split("\n") == [*(shown or ["No files found"]), *note]
     assert output.structured["totalMatches"] == len(expected)
     assert output.structured["filenames"] == [f"{workspace.home}/{name}" for name in shown]

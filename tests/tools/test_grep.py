@@ -9,8 +9,10 @@ import anyio
 import pytest
 
 from support_tools import call, error_of, make_workspace, open_descriptors, running, text_of
+from toolwright.base import landlock
+from toolwright.processes import ripgrep
 from toolwright.tools import grep, results
-from toolwright.workspace import Workspace, landlock, ripgrep
+from toolwright.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -124,7 +126,7 @@ async def test_links_are_not_searched(workspace: Workspace) -> None:
 async def test_answers_too_many_to_order_are_ordered_by_ripgrep(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     fields = {"pattern": "o", "output_mode": "content", "-C": 1, "head_limit": 7, "offset": 2}
     usual = await call("Grep", workspace, **fields)
-    monkeypatch.setattr(results, "MOST_BYTES_TO_ORDER", 10)
+    monkeypatch.setattr(results, "MAX_BYTES_TO_ORDER", 10)
     assert await call("Grep", workspace, **fields) == usual
 
 

@@ -108,7 +108,7 @@ def check(folder: Path, tree: Tree, fields: dict[str, Any]) -> None:
         return
     start, limit = fields.get("offset", 0), fields.get("head_limit", 0)
     page = whole[start : start + limit] if limit else whole[start:]
-    assume(sum(map(len, page)) < results.MOST_CHARACTERS // 2)  # what does not fit is told, and tested, elsewhere
+    assume(sum(map(len, page)) < results.MAX_CHARACTERS // 2)  # what does not fit is told, and tested, elsewhere
     content = fields["output_mode"] == "content"
     note = f"of {len(whole)}" if page else f"there are {len(whole)}"
     shown = output.content.split("\n")
@@ -140,7 +140,7 @@ def test_every_page_and_total_equals_ripgrep_by_hand(
 def test_the_same_when_ripgrep_has_to_put_the_answers_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tree: Tree, fields: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(results, "MOST_BYTES_TO_ORDER", 1)
+    monkeypatch.setattr(results, "MAX_BYTES_TO_ORDER", 1)
     check(tmp_path, tree, fields)
 
 

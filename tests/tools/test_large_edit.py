@@ -9,8 +9,8 @@ from subprocess import run
 
 import pytest
 
-from toolwright.tools.matching import find_spans, occurrences, replace_all, replace_spans
-from toolwright.workspace.text import UTF8, TextFormat
+from toolwright.files.text import UTF8, TextFormat
+from toolwright.tools.text_spans import find_spans, occurrences, replace_all, replace_spans
 
 SIZE = 8 << 20
 PROGRAM = """
@@ -60,7 +60,7 @@ def test_line_ends_are_counted_once_for_all_places() -> None:
 @pytest.mark.parametrize("new", ["", "x", "yy\n"])
 def test_large_and_small_go_the_same_way(monkeypatch: pytest.MonkeyPatch, encoding: str, text: str, new: str) -> None:
     for name in ("_WINDOW", "_PATTERN_WINDOW"):
-        monkeypatch.setattr(f"toolwright.tools.matching.{name}", 3)
+        monkeypatch.setattr(f"toolwright.tools.text_spans.{name}", 3)
     format_ = TextFormat(encoding)
     for source in ("aaaa" * 9 + "ab" * 9, "aba\nab\n\n\nabababa" * 7, "a表\r\na\n\r\n表a" * 5, ""):
         data = format_.encode(source)
@@ -75,7 +75,7 @@ def test_large_and_small_go_the_same_way(monkeypatch: pytest.MonkeyPatch, encodi
 def test_quotes_are_found_across_windows(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     data = "a’“b\r\n‘a’\"b\n'”\n’".encode() * 9
     whole = find_spans(data, text, UTF8, any_quotes=True)
-    monkeypatch.setattr("toolwright.tools.matching._PATTERN_WINDOW", 3)
+    monkeypatch.setattr("toolwright.tools.text_spans._PATTERN_WINDOW", 3)
     assert whole
     assert find_spans(data, text, UTF8, any_quotes=True) == whole
     found = occurrences(data, text, UTF8, most=3, any_quotes=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from support_tools import TOOLS, call, error_of, make_workspace, open_descriptors, text_of
+from toolwright.files.folders import OpenFolder
 from toolwright.tools.base import ToolContext
-from toolwright.tools.ls import MOST_ENTRIES, Look, shown_name
+from toolwright.tools.ls import MAX_ENTRIES, FolderScan, shown_name
 from toolwright.workspace import Workspace
-from toolwright.workspace.folders import OpenFolder
 
 pytestmark = pytest.mark.anyio
 
@@ -86,7 +86,7 @@ async def test_links_and_special_files_are_shown_for_what_they_are(workspace: Wo
 
 
 async def test_a_large_folder_is_capped_and_its_total_told(workspace: Workspace, home: Path) -> None:
-    for number in range(MOST_ENTRIES + 5):
+    for number in range(MAX_ENTRIES + 5):
         (home / f"f{number:05}").touch()
     (home / "zoo").mkdir()
     output = await call("LS", workspace)
@@ -152,7 +152,7 @@ def test_an_unreadable_folder_inside_is_told_as_such(workspace: Workspace, home:
     descriptor = os.open(home, os.O_RDONLY)
     try:
         with as_nobody():
-            listing = Look([], lambda path: False, str(home))(OpenFolder(descriptor, str(home)))
+            listing = FolderScan([], lambda path: False, str(home))(OpenFolder(descriptor, str(home)))
     finally:
         os.close(descriptor)
     assert [(row.entry.name, row.inside) for row in listing.rows] == [("closed", None), ("open", 0)]

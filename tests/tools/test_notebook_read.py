@@ -22,8 +22,8 @@ from support_notebooks import (
 )
 from support_tools import TOOLS, call, error_of, make_workspace, text_of
 from toolwright.tools.notebook_outputs import plain
-from toolwright.tools.notebook_view import MOST_PICTURES, cut_middle
-from toolwright.tools.notebooks import LARGEST_FILE
+from toolwright.tools.notebook_view import MAX_PICTURES, cut_middle
+from toolwright.tools.notebooks import MAX_FILE_SIZE
 from toolwright.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -133,10 +133,10 @@ async def test_a_picture_that_no_api_would_take_is_only_mentioned(workspace: Wor
 
 
 async def test_many_pictures_are_counted_out(workspace: Workspace) -> None:
-    pictures = [display(image__png=png_text())] * (MOST_PICTURES + 2)
+    pictures = [display(image__png=png_text())] * (MAX_PICTURES + 2)
     output = await call("NotebookRead", workspace, path=str(saved(workspace, notebook(code("x", *pictures, cell_id="a")))))
     assert isinstance(output.content, list)
-    assert sum(block["type"] == "image" for block in output.content) == MOST_PICTURES
+    assert sum(block["type"] == "image" for block in output.content) == MAX_PICTURES
     assert output.text.count("20 pictures come at once") == 2
 
 
@@ -247,7 +247,7 @@ async def test_what_cannot_be_opened_is_told(workspace: Workspace) -> None:
     assert "Did you mean" in await error_of("NotebookRead", workspace, notebook_path="analysys.ipynb")
     assert "is a directory" in await error_of("NotebookRead", workspace, notebook_path=".")
     assert "outside allowed boundaries" in await error_of("NotebookRead", workspace, notebook_path="/etc/passwd")
-    os.truncate(saved(workspace, "", "huge.ipynb"), LARGEST_FILE + 1)
+    os.truncate(saved(workspace, "", "huge.ipynb"), MAX_FILE_SIZE + 1)
     for tool, field in (("NotebookRead", "notebook_path"), ("Read", "file_path")):
         error = await error_of(tool, workspace, **{field: "huge.ipynb"})
         assert "holds more than 104,857,600 bytes" in error

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support_tools import call, error_of, make_workspace, open_descriptors, text_of
-from toolwright.tools import pages
+from toolwright.tools import line_window as pages
 from toolwright.workspace import OpenFile
 
 pytestmark = pytest.mark.anyio

@@ -22,7 +22,7 @@ ENCRYPTED = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"41" * 32 +
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """Each test starts children; that they are waited for on every backend is shown in workspace/test_limited.py."""
+    """Each test starts children; that they are waited for on every backend is shown in processes/test_worker_process.py."""
     return "asyncio"
 
 
@@ -120,8 +120,8 @@ async def test_a_huge_page_becomes_a_picture_of_the_usual_size(tmp_path: Path) -
 
 
 async def test_much_text_and_many_pictures_are_cut_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "MOST_CHARACTERS", 150)
-    monkeypatch.setattr(documents, "MOST_IMAGE_CHARACTERS", 10)
+    monkeypatch.setattr(documents, "MAX_CHARACTERS", 150)
+    monkeypatch.setattr(documents, "MAX_IMAGE_CHARACTERS", 10)
     output = await shown(tmp_path, pdf(["x" * 100, "y" * 100, "z" * 100], size=(3000, 200)))
     assert texts(output)[2] == f"Page 2:\n{'y' * 50}\n[50 characters more on this page; ask for fewer pages to see them]"
     assert texts(output)[3] == "Page 3:\n[100 characters more on this page; ask for fewer pages to see them]"

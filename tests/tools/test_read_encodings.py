@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support_tools import call, make_workspace, text_of
+from toolwright.files.text import TextFormat, decode_text, detect_format
 from toolwright.workspace import Workspace
-from toolwright.workspace.text import TextFormat, decode_text, detect_format
 
 FORMATS = [
     TextFormat("utf-8"),

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """Each test starts children; that they are waited for on every backend is shown in workspace/test_limited.py."""
+    """Each test starts children; that they are waited for on every backend is shown in processes/test_worker_process.py."""
     return "asyncio"
 
 
@@ -171,7 +171,7 @@ async def test_a_bomb_is_refused_before_it_is_decoded(tmp_path: Path, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(decoder, "_PROGRAM", "/nowhere")  # nothing may be started
         assert "claims 50000x50000 pixels" in await error_of("Read", workspace, file_path=bomb)
-    monkeypatch.setattr(images, "MOST_PIXELS", 10**12)  # and if it gets through all the same, memory is bounded
+    monkeypatch.setattr(images, "MAX_PIXELS", 10**12)  # and if it gets through all the same, memory is bounded
     assert "cannot be shown" in await error_of("Read", workspace, file_path=bomb)
 
 

@@ -18,8 +18,8 @@ import pytest
 
 from support_search import by_hand, regular_files
 from support_tools import call, make_workspace, text_of
+from toolwright.sandbox.backends.landlock_launcher import give_up_capabilities
 from toolwright.workspace import Workspace
-from toolwright.workspace.sandbox.landlock_launcher import give_up_capabilities
 
 SITE_PACKAGES = site.getsitepackages()[0]
 FOLDERS, FILES_IN_EACH = 100, 1000

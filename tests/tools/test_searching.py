@@ -12,9 +12,9 @@ from support_runtime import play, results
 from support_runtime import text_of as result_text
 from support_tools import TOOLS, call, error_of, make_workspace
 from toolwright.models.scripted import Call, Say, ScriptedModel
+from toolwright.processes.ripgrep import SearchEnd
 from toolwright.tools.base import ToolContext
 from toolwright.tools.searching import as_glob, notices
-from toolwright.workspace.ripgrep import SearchEnd
 
 pytestmark = pytest.mark.anyio
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.tools.tool_index import Entry, ToolIndex, parameter_words, query_words
+from toolwright.tools.tool_index import IndexedTool, ToolIndex, parameter_words, query_words
 
 ENTRIES = [
-    Entry("mcp__a__create_issue", "create_issue", "mcp__a__", "Create a new issue in a repository"),
-    Entry("mcp__a__listPullRequests", "listPullRequests", "mcp__a__", "List them"),
-    Entry("mcp__b__send", "send", "mcp__b__", "Send a message to a channel", "recipient who gets it"),
+    IndexedTool("mcp__a__create_issue", "create_issue", "mcp__a__", "Create a new issue in a repository"),
+    IndexedTool("mcp__a__listPullRequests", "listPullRequests", "mcp__a__", "List them"),
+    IndexedTool("mcp__b__send", "send", "mcp__b__", "Send a message to a channel", "recipient who gets it"),
 ]
 
 

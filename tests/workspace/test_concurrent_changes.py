@@ -14,9 +14,9 @@ import anyio
 import pytest
 
 from support_tools import call, make_workspace
-from toolwright.workspace import Content, FileChanged, Workspace
-from toolwright.workspace.boundary import Boundary
-from toolwright.workspace.changing import replace
+from toolwright.files.boundary import Boundary
+from toolwright.files.write import replace
+from toolwright.workspace import FileChanged, FileContent, Workspace
 
 ROUNDS = 300
 _FORMATTER = """
@@ -107,7 +107,7 @@ def test_a_formatter_of_another_process_loses_nothing_to_us(fast: Path) -> None:
     assert formatter.stdout is not None
     assert formatter.stdout.readline() == b"go\n"
 
-    def add(before: Content | None) -> bytes:
+    def add(before: FileContent | None) -> bytes:
         assert before is not None
         ours, theirs = before.data.split()
         return b"%d %s" % (int(ours) + 1, theirs)

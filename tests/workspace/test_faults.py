@@ -14,7 +14,7 @@ import pytest
 
 from support_faults import DURABLE, KILLED, NEW, OLD, REFUSED, UNCONFIRMED, FaultRunner, Run
 from support_tools import make_workspace
-from toolwright.workspace.leftovers import FOLDER_NAME, TemporaryFolder
+from toolwright.processes.temp_files import FOLDER_NAME, TemporaryFolder
 
 UNRELATED = frozenset(
     {"poll", "restart_syscall", "exit_group", "brk", "mmap", "munmap", "mremap", "mprotect", "futex", "madvise"}
@@ -153,9 +153,9 @@ def test_a_failed_sync_is_told_and_not_tried_again(runner: FaultRunner, tmp_path
 
 _FULL_DISK = """
 import errno, os, sys
-from toolwright.workspace.boundary import Boundary
-from toolwright.workspace.changing import replace
-from toolwright.workspace.leftovers import TemporaryFolder
+from toolwright.files.boundary import Boundary
+from toolwright.files.write import replace
+from toolwright.processes.temp_files import TemporaryFolder
 
 disk = sys.argv[1]
 boundary = Boundary([disk], TemporaryFolder(disk + "/state"))

@@ -30,13 +30,13 @@ async def main():
     workspace = Workspace(folder + "/ws", env={}, state_dir=folder + "/state")
     if way.startswith("sandboxed"):
         from support_sandbox import mechanism_named
-        from toolwright.workspace.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, sandbox_rules
+        from toolwright.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, sandbox_rules
         rules = sandbox_rules(folder + "/ws", [], home=folder + "/home", secrets=(), filesystem=FilesystemWishes(),
                               network=NetworkWishes(), permissions=PermissionPaths())
         workspace.commands.enclose(mechanism_named(way.split()[1], folder + "/register"), lambda: rules)
     if way.startswith("caged"):
-        from toolwright.runtime.cage_setup import readable_places
-        from toolwright.workspace.sandbox.cage import CageRules
+        from toolwright.sandbox.readable_places import readable_places
+        from toolwright.sandbox.cage.cage import CageRules
         os.environ["TOOLWRIGHT_CAGE"] = way.split()[1]
         rules = CageRules((folder + "/ws",), tuple(readable_places(os.environ, folder + "/home")), folder + "/home")
         workspace.commands.cage_by(lambda: rules)

@@ -16,14 +16,15 @@ import pytest
 
 from support_boundary import NOTEBOOK, SECRET, PathField, path_fields, snapshot
 from support_tools import TOOLS, call, make_workspace
+from toolwright.base import landlock
 from toolwright.tools.base import ToolContext
-from toolwright.workspace import Workspace, landlock
+from toolwright.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
 TRIES = {"Grep": 150, "Glob": 150, "Bash": 100}
 """How often each tool tries; those that start no process 1,400 times: more than 10,000 in all."""
-LONGEST = float(os.environ.get("RACE_SECONDS", "0.7"))
+MAX_LENGTH = float(os.environ.get("RACE_SECONDS", "0.7"))
 """Seconds per tool after which a slow machine stops trying."""
 _SWAPPER = """
 import ctypes, os, sys
@@ -96,7 +97,7 @@ async def test_a_yes_reaches_nothing_behind_a_link_that_comes_after_it(field: Pa
     workspace = Workspace(str(swapped / "work"), env={}, state_dir=str(swapped / "state"))
     before = snapshot(swapped / "outside")
     asked = worked = 0
-    end = time.monotonic() + LONGEST
+    end = time.monotonic() + MAX_LENGTH
     for number in range(TRIES.get(field.tool, 1400)):
         for name, fields in attacks(field, number):
             given = {key: f"{swapped}/{value}" if str(value).startswith("ws") else value for key, value in fields.items()}
@@ -124,7 +125,7 @@ async def test_no_tool_reaches_what_lies_behind_the_link(field: PathField, swapp
     workspace = make_workspace(swapped)
     before = snapshot(swapped / "outside")
     worked = failed = 0
-    end = time.monotonic() + LONGEST
+    end = time.monotonic() + MAX_LENGTH
     for number in range(TRIES.get(field.tool, 1400)):
         for tool, fields in attacks(field, number):
             given = {name: f"{swapped}/{value}" if str(value).startswith("ws") else value for name, value in fields.items()}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from support_tools import make_workspace, open_descriptors
+from toolwright.base.worker_threads import in_thread, inline
 from toolwright.workspace import BadPath, PathNotAllowed
-from toolwright.workspace.limits import in_thread, inline
 
 pytestmark = pytest.mark.anyio
 
@@ -77,7 +77,7 @@ async def test_the_scratch_folder_cannot_be_planted(tmp_path: Path) -> None:
 
 
 async def test_a_shortage_of_descriptors_is_tried_again_and_other_errors_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolwright.workspace.limits.FIRST_DELAY", 0.001)
+    monkeypatch.setattr("toolwright.base.worker_threads.FIRST_DELAY", 0.001)
     for run in (inline, in_thread):
         tries = 0
 

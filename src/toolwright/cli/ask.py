@@ -11,15 +11,15 @@ import anyio
 
 from toolwright.cli.failures import EXIT_FAILED, complain, error_result, result_of
 from toolwright.cli.flags import UsageError
+from toolwright.cli.frame_io import Frame, FrameOutput
 from toolwright.cli.stdio import read_all, read_chunk
-from toolwright.cli.wire import Frame, FrameOutput
 
 if TYPE_CHECKING:
-    from toolwright.runtime.seams import Session
+    from toolwright.runtime.interfaces import Session
 
-STDIN_PATIENCE = 3.0
+STDIN_TIMEOUT = 3.0
 """How long the first byte of a stdin that may be nobody's is waited for."""
-CLOSE_PATIENCE = 5.0
+CLOSE_TIMEOUT = 5.0
 SILENT = (
     'no prompt: no argument was given (toolwright -p "…"), and stdin is open but nothing came from it within '
     "{seconds:g} seconds (toolwright -p - waits for it as long as it takes)"
@@ -43,11 +43,11 @@ async def read_prompt(words: Sequence[str], descriptor: int) -> str:
 async def _piped_in_time(descriptor: int, *, has_argument: bool) -> bytes:
     """What is piped in, if it begins in time. Without an argument there is nothing to go on with then: `UsageError`."""
     first = b""
-    with anyio.move_on_after(STDIN_PATIENCE) as waiting:
+    with anyio.move_on_after(STDIN_TIMEOUT) as waiting:
         first = await read_chunk(descriptor)
     if waiting.cancelled_caught:
         if not has_argument:
-            raise UsageError(SILENT.format(seconds=STDIN_PATIENCE))
+            raise UsageError(SILENT.format(seconds=STDIN_TIMEOUT))
         complain("nothing came from stdin; going on with the prompt alone (use < /dev/null to say there is nothing)")
         return b""
     return first + await read_all(descriptor) if first else b""
@@ -87,7 +87,7 @@ async def _converse(open_session: OpenSession, prompt: str, each: Callable[[Fram
             if frame.get("type") == "result":
                 result = frame
     finally:
-        with anyio.move_on_after(CLOSE_PATIENCE, shield=True):
+        with anyio.move_on_after(CLOSE_TIMEOUT, shield=True):
             await session.close()
     return result or error_result("the session ended without a result")
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from toolwright.cli.ask import complain_about_denials, structured_answer, what_failed
 from toolwright.cli.failures import EXIT_FAILED, complain
-from toolwright.cli.person import TerminalPerson
+from toolwright.cli.prompt_user import TerminalPerson
 from toolwright.cli.render import Renderer
 from toolwright.cli.terminal import Terminal
 from toolwright.cli.watch import watch

@@ -58,10 +58,10 @@ def config_command(arguments: Sequence[str]) -> int:
 
 def in_force(folder: str) -> dict[str, Any]:
     """What counts in the folder, as JSON has it: rows of what, value and source, and the variables beside them."""
-    from toolwright.runtime.ground import whereabouts
-    from toolwright.runtime.kept_keys import KeptKeys
+    from toolwright.config.kept_keys import KeptKeys
+    from toolwright.config.session_config import whereabouts
     from toolwright.settings.load import load
-    from toolwright.settings.places import read_text
+    from toolwright.settings.locations import read_text
 
     where = whereabouts(folder, os.environ)
     loaded = load(where)

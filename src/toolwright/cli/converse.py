@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 from toolwright.cli.failures import complain, result_of
-from toolwright.cli.wire import Frame, FrameOutput, read_frames
+from toolwright.cli.frame_io import Frame, FrameOutput, read_frames
 from toolwright.protocol.frames import system
 
 Serve = Callable[[AsyncIterator[Frame], Callable[[Frame], Awaitable[None]]], Awaitable[int]]

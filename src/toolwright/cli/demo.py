@@ -21,8 +21,8 @@ from toolwright.cli.flags import Flag, UsageError, parse
 from toolwright.cli.login import kept_keys
 from toolwright.cli.plain_output import OutputClosed, write_now
 from toolwright.cli.render import Renderer
-from toolwright.cli.running import Stopping, run
-from toolwright.cli.sample_run import SCRIPT, DemoFolder, Verdict, check, child_environment, demo_folder
+from toolwright.cli.sample_run import SCRIPT, DemoFolder, TestVerdict, check, child_environment, demo_folder
+from toolwright.cli.signals import Stopping, run
 from toolwright.cli.terminal import Terminal
 from toolwright.cli.watch import watch
 from toolwright.models.registry import ANTHROPIC_URL, kept_key_name
@@ -211,7 +211,7 @@ class Demo:
         path.write_text(json.dumps(script), encoding="utf-8")
         return f"scripted:{path}"
 
-    def _conclude(self, result: dict[str, Any], verdict: Verdict) -> None:
+    def _conclude(self, result: dict[str, Any], verdict: TestVerdict) -> None:
         if result.get("is_error"):
             complain(what_failed(result))
         self._terminal.line(f"{self._verdict_line(verdict)} (checked apart from the agent: {verdict.summary})")
@@ -219,7 +219,7 @@ class Demo:
             self._terminal.line()
             self._terminal.write(NEXT_STEPS + (MODEL_HINT if self._model.scripted else ""))
 
-    def _verdict_line(self, verdict: Verdict) -> str:
+    def _verdict_line(self, verdict: TestVerdict) -> str:
         if verdict.passed:
             return self._terminal.paint("The tests pass now", "bold", "green")
         return self._terminal.paint("The tests still fail", "bold", "red")

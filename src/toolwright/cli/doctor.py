@@ -17,8 +17,8 @@ from toolwright.cli.flags import Flag, UsageError, parse
 from toolwright.cli.plain_output import write_now
 
 if TYPE_CHECKING:
-    from toolwright.workspace.sandbox.mechanisms import Availability
-    from toolwright.workspace.sandbox.probes import ProbeResult
+    from toolwright.sandbox.backends.selection import Availability
+    from toolwright.sandbox.probes.probes import ProbeResult
 
 STDOUT = 1
 DOCTOR_FLAGS = (
@@ -62,9 +62,9 @@ def doctor_command(arguments: Sequence[str]) -> int:
 
 def examine(wanted: str | None = None) -> dict[str, Any]:
     """Everything there is to say, as JSON has it. Raises `UsageError` for a mechanism this system does not know."""
-    from toolwright.workspace.dumpable import refuse_inspection
-    from toolwright.workspace.limit_survey import survey_limits
-    from toolwright.workspace.sandbox.mechanisms import availabilities
+    from toolwright.processes.hardening import refuse_inspection
+    from toolwright.processes.limit_survey import survey_limits
+    from toolwright.sandbox.backends.selection import availabilities
 
     known = availabilities()
     if wanted is not None and wanted.casefold() not in (each.name.casefold() for each in known):
@@ -98,8 +98,8 @@ def examine(wanted: str | None = None) -> dict[str, Any]:
 
 
 def _tried(usable: Availability) -> list[ProbeResult]:
-    from toolwright.workspace.sandbox.mechanisms import made
-    from toolwright.workspace.sandbox.probes import run_probes
+    from toolwright.sandbox.backends.selection import made
+    from toolwright.sandbox.probes.probes import run_probes
 
     with tempfile.TemporaryDirectory(prefix="toolwright-doctor-") as folder:
         return run_probes(made(usable.name, folder))
@@ -107,14 +107,14 @@ def _tried(usable: Availability) -> list[ProbeResult]:
 
 def _cage() -> dict[str, Any]:
     """What holds commands that run unasked, tried as well."""
-    from toolwright.workspace.sandbox.cage_choice import cage_mechanism
+    from toolwright.sandbox.cage.selection import cage_mechanism
 
     name = cage_mechanism()
     if name is None:
         return {"mechanism": None, "probes": []}
     import anyio
 
-    from toolwright.workspace.sandbox.cage_probe import probe_cage
+    from toolwright.workspace.cage_probe import probe_cage
 
     return {"mechanism": name, "probes": [asdict(each) for each in anyio.run(probe_cage)]}
 
@@ -126,8 +126,8 @@ def _program(name: str, package: str, purpose: str) -> dict[str, Any]:
 
 def _packaged(name: str, package: str, purpose: str) -> dict[str, Any]:
     """A program that comes with us as a Python package; one that cannot be run counts as missing."""
-    from toolwright.packaged import packaged_program
-    from toolwright.permissions.grammar import REMEDY
+    from toolwright.base.packaged import packaged_program
+    from toolwright.permissions.shell.grammar import REMEDY
 
     path = packaged_program(package, name)
     remedy = REMEDY if name == "shfmt" else f"pip install {package}"

@@ -78,7 +78,7 @@ def result_of(error: BaseException) -> dict[str, Any]:
 
 def error_result(text: str) -> dict[str, Any]:
     """The result frame of a conversation that could not be had."""
-    from toolwright.stamps import new_uuid
+    from toolwright.base.ids import new_uuid
 
     return {
         "type": "result",

@@ -32,7 +32,7 @@ class Flag(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-class CommandLine(NamedTuple):
+class Arguments(NamedTuple):
     """What was typed: flag values by name, and the words that belong to no flag."""
 
     values: dict[str, Any]
@@ -117,12 +117,12 @@ FLAGS: tuple[Flag, ...] = (
 )  # fmt: skip
 
 
-def parse(arguments: Sequence[str], table: Sequence[Flag] = FLAGS) -> CommandLine:
+def parse(arguments: Sequence[str], table: Sequence[Flag] = FLAGS) -> Arguments:
     """Read an argument list by a table of flags. Raises `UsageError`."""
-    return _Reader(arguments, table).read()
+    return _ArgumentReader(arguments, table).read()
 
 
-class _Reader:
+class _ArgumentReader:
     """One reading of one argument list."""
 
     def __init__(self, arguments: Sequence[str], table: Sequence[Flag]) -> None:
@@ -131,7 +131,7 @@ class _Reader:
         self._by_short = {flag.short: flag for flag in table if flag.short}
         self._values: dict[str, Any] = {}
 
-    def read(self) -> CommandLine:
+    def read(self) -> Arguments:
         words: list[str] = []
         while self._waiting:
             argument = self._waiting.pop()
@@ -144,7 +144,7 @@ class _Reader:
                 self._take_long(argument)
             else:
                 self._take_short(argument)
-        return CommandLine(self._values, tuple(words))
+        return Arguments(self._values, tuple(words))
 
     def _is_word(self, argument: str) -> bool:
         """Text is a prompt even if it begins with a dash: no flag's name holds white space."""

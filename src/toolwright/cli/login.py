@@ -14,10 +14,10 @@ from msgspec import Struct
 from toolwright.cli.failures import EXIT_FAILED, EXIT_INTERRUPTED, complain
 from toolwright.cli.flags import Flag, UsageError, parse
 from toolwright.cli.plain_output import write_now
-from toolwright.cli.running import run
+from toolwright.cli.signals import run
+from toolwright.config.kept_keys import KeptKeys
+from toolwright.config.session_config import config_folders
 from toolwright.models.registry import ANTHROPIC_URL, OPENAI_URL, kept_key_name, resolve
-from toolwright.runtime.ground import config_folders
-from toolwright.runtime.kept_keys import KeptKeys
 
 if TYPE_CHECKING:
     from toolwright.models.base import ModelError

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from toolwright._version import COMPATIBLE_CLI_VERSION, __version__
 
 if TYPE_CHECKING:
-    from toolwright.cli.flags import CommandLine
-    from toolwright.cli.running import Stopping
+    from toolwright.cli.flags import Arguments
+    from toolwright.cli.signals import Stopping
     from toolwright.types import ClaudeAgentOptions
 
 STDIN, STDOUT, STDERR = 0, 1, 2
@@ -117,10 +117,10 @@ def _help_about(words: list[str]) -> int:
     return _show_help()
 
 
-def _start(line: CommandLine) -> int:
+def _start(line: Arguments) -> int:
     from toolwright.cli.failures import teller
     from toolwright.cli.options import options_from_flags
-    from toolwright.workspace.dumpable import refuse_inspection
+    from toolwright.processes.hardening import refuse_inspection
 
     refuse_inspection()  # keys of model providers are in our environment and soon in our memory
     streams_in = line.values.get("input-format") == "stream-json"
@@ -137,7 +137,7 @@ def _start(line: CommandLine) -> int:
     return _rewind(line, options) if line.values.get("rewind-files") else _ask(line, options)
 
 
-def _is_bare(line: CommandLine) -> bool:
+def _is_bare(line: Arguments) -> bool:
     return not line.words and not line.values
 
 
@@ -147,7 +147,7 @@ def _show_short_usage() -> int:
     return _show(SHORT_USAGE)
 
 
-def _refuse_in_stream_mode(line: CommandLine) -> None:
+def _refuse_in_stream_mode(line: Arguments) -> None:
     from toolwright.cli.flags import UsageError
 
     if line.values.get("output-format") != "stream-json":
@@ -170,12 +170,12 @@ def _refuse_mistyped_command(words: Sequence[str]) -> None:
         raise UsageError(f"unknown command {words[0]!r} (did you mean {near[0]}? to ask it as a prompt: -p {words[0]})")
 
 
-def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
+def _ask(line: Arguments, options: ClaudeAgentOptions) -> int:
     from toolwright.cli.ask import ask, read_prompt
     from toolwright.cli.failures import EXIT_INTERRUPTED, EXIT_USAGE, complain
     from toolwright.cli.flags import UsageError
-    from toolwright.cli.running import run
-    from toolwright.cli.wire import FrameOutput
+    from toolwright.cli.frame_io import FrameOutput
+    from toolwright.cli.signals import run
 
     async def work(stopping: Stopping) -> int:
         try:
@@ -209,11 +209,11 @@ def _ask(line: CommandLine, options: ClaudeAgentOptions) -> int:
     return code
 
 
-def _rewind(line: CommandLine, options: ClaudeAgentOptions) -> int:
+def _rewind(line: Arguments, options: ClaudeAgentOptions) -> int:
     from toolwright.cli.flags import UsageError
+    from toolwright.cli.frame_io import FrameOutput
     from toolwright.cli.rewind import rewind_files
-    from toolwright.cli.running import run
-    from toolwright.cli.wire import FrameOutput
+    from toolwright.cli.signals import run
 
     if options.resume is None and not options.continue_conversation:
         raise UsageError("--rewind-files needs the session whose files it rewinds: --resume ID or --continue")
@@ -228,7 +228,7 @@ def _rewind(line: CommandLine, options: ClaudeAgentOptions) -> int:
     return run(work, debug=_debug(line.values))
 
 
-def _is_attended(line: CommandLine) -> bool:
+def _is_attended(line: Arguments) -> bool:
     """Whether somebody sits at a terminal and can be asked; `-p` is for programs and never asks."""
     return not line.values.get("print") and os.isatty(STDIN) and os.isatty(STDERR)
 
@@ -245,11 +245,11 @@ async def _open_session(options: ClaudeAgentOptions) -> Any:
     return open_session(options)
 
 
-def _converse(line: CommandLine, options: ClaudeAgentOptions) -> int:
+def _converse(line: Arguments, options: ClaudeAgentOptions) -> int:
     from toolwright.cli.converse import converse
-    from toolwright.cli.running import run
-    from toolwright.cli.wire import FrameOutput
-    from toolwright.runtime.served import ServedSession
+    from toolwright.cli.frame_io import FrameOutput
+    from toolwright.cli.signals import run
+    from toolwright.runtime.wire_session import ServedSession
 
     async def work(stopping: Stopping) -> int:
         output = FrameOutput(STDOUT, stopping.output_closed)

@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING
 
 from toolwright.cli.failures import EXIT_FAILED, complain
 from toolwright.cli.plain_output import write_now
-from toolwright.cli.running import run
+from toolwright.cli.signals import run
 from toolwright.cli.terminal import visible
 
 if TYPE_CHECKING:
-    from toolwright.mcp.configs import ServerConfig as CheckedConfig
-    from toolwright.settings.values import ServerConfig
+    from toolwright.mcp.client.configs import ServerConfig as CheckedConfig
+    from toolwright.settings.values import ServerEntry
 
 
-def log_in_to(written: ServerConfig, *, client_id: str | None, folder: str, opens_browser: bool) -> int:
+def log_in_to(written: ServerEntry, *, client_id: str | None, folder: str, opens_browser: bool) -> int:
     return run(lambda stopping: _log_in(written, client_id=client_id, folder=folder, opens_browser=opens_browser))
 
 
-def log_out_of(written: ServerConfig, folder: str) -> int:
-    from toolwright.mcp.oauth.store import TokenStore
+def log_out_of(written: ServerEntry, folder: str) -> int:
+    from toolwright.mcp.client.oauth.store import TokenStore
 
     TokenStore(folder).put(_checked(written).url, None)
     write_now(1, f"Logged out of {written.name}: its token was forgotten here.\n")
     return 0
 
 
-async def _log_in(written: ServerConfig, *, client_id: str | None, folder: str, opens_browser: bool) -> int:
-    from toolwright.mcp.oauth.addresses import LoginError
-    from toolwright.mcp.oauth.login import KnownClient, log_in
-    from toolwright.mcp.oauth.store import TokenStore
+async def _log_in(written: ServerEntry, *, client_id: str | None, folder: str, opens_browser: bool) -> int:
+    from toolwright.mcp.client.oauth.addresses import LoginError
+    from toolwright.mcp.client.oauth.login import KnownClient, log_in
+    from toolwright.mcp.client.oauth.store import TokenStore
 
     config = _checked(written)
     challenge = await _challenge(config)
@@ -58,11 +58,11 @@ async def _log_in(written: ServerConfig, *, client_id: str | None, folder: str, 
 
 async def _challenge(config: CheckedConfig) -> str | None:
     """What the server says to somebody who is not logged in; None if it lets us in. Raises `OptionsError`."""
-    from toolwright.mcp.connections import Surroundings, external_server
+    from toolwright.mcp.client.connections import ServerContext, external_server
     from toolwright.mcp.rpc import ToolServerError
     from toolwright.types import OptionsError
 
-    server = external_server(config, Surroundings(os.getcwd(), os.environ, dict, tuple))
+    server = external_server(config, ServerContext(os.getcwd(), os.environ, dict, tuple))
     try:
         await server.connect()
     except ToolServerError as error:
@@ -74,8 +74,8 @@ async def _challenge(config: CheckedConfig) -> str | None:
     return None
 
 
-def _checked(written: ServerConfig) -> CheckedConfig:
-    from toolwright.mcp.configs import BadServerConfig, parse_config
+def _checked(written: ServerEntry) -> CheckedConfig:
+    from toolwright.mcp.client.configs import BadServerConfig, parse_config
     from toolwright.types import OptionsError
 
     try:

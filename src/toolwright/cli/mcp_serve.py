@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from toolwright.cli.failures import complain, tell
 from toolwright.cli.flags import BOUNDARIES, PERMISSION_MODES, Flag, UsageError, parse
 from toolwright.cli.plain_output import write_now
-from toolwright.cli.running import Stopping, run
+from toolwright.cli.signals import Stopping, run
 
 if TYPE_CHECKING:
-    from toolwright.mcp.serving.offer import Offer, OpenOffer
+    from toolwright.mcp.server.tool_provider import Offer, OpenOffer
     from toolwright.types import ClaudeAgentOptions
 
 TOKEN_VARIABLE = "TOOLWRIGHT_MCP_TOKEN"
-SHORTEST_TOKEN = 16
+MIN_TOKEN_LENGTH = 16
 SERVE_FLAGS = (
     Flag("http", "text"),
     Flag("allowed-host", "each"),
@@ -63,7 +63,7 @@ client (elicitation); if it has nobody to ask, the call is denied with the reaso
 
 
 def serve_command(arguments: Sequence[str]) -> int:
-    from toolwright.workspace.dumpable import refuse_inspection
+    from toolwright.processes.hardening import refuse_inspection
 
     line = parse(arguments, SERVE_FLAGS)
     if line.values.get("help"):
@@ -102,8 +102,8 @@ def tokens_of(given: str) -> tuple[str, ...]:
     """The tokens of the variable (several are separated by commas: each is a client of its own), or a new one, shown once."""
     tokens = tuple(token.strip() for token in given.split(",") if token.strip())
     for token in tokens:
-        if len(token) < SHORTEST_TOKEN or not re.fullmatch(r"[\x21-\x7e]+", token):
-            raise UsageError(f"a token in {TOKEN_VARIABLE} needs at least {SHORTEST_TOKEN} characters, without spaces")
+        if len(token) < MIN_TOKEN_LENGTH or not re.fullmatch(r"[\x21-\x7e]+", token):
+            raise UsageError(f"a token in {TOKEN_VARIABLE} needs at least {MIN_TOKEN_LENGTH} characters, without spaces")
     if tokens:
         return tokens
     made = secrets.token_urlsafe(32)
@@ -112,7 +112,7 @@ def tokens_of(given: str) -> tuple[str, ...]:
 
 
 def offers(options: ClaudeAgentOptions) -> OpenOffer:
-    from toolwright.runtime.offering import OfferedTools
+    from toolwright.runtime.builtin_tool_server import OfferedTools
 
     async def open_offer() -> Offer:
         offer = OfferedTools()
@@ -124,7 +124,7 @@ def offers(options: ClaudeAgentOptions) -> OpenOffer:
 
 async def _serve_stdio(options: ClaudeAgentOptions, stopping: Stopping) -> int:
     from toolwright.cli.stdio import Output, read_lines
-    from toolwright.mcp.serving.stdio import serve_stdio
+    from toolwright.mcp.server.stdio import serve_stdio
 
     output = Output(1)
     stopping.before = output.abandon
@@ -146,9 +146,9 @@ async def _serve_stdio(options: ClaudeAgentOptions, stopping: Stopping) -> int:
 async def _serve_http(
     options: ClaudeAgentOptions, host: str, port: int, *, tokens: tuple[str, ...], values: dict[str, Any]
 ) -> int:
-    from toolwright.mcp.serving.access import Access, hosts_of
-    from toolwright.mcp.serving.http_endpoint import Endpoint
-    from toolwright.mcp.serving.http_server import listen, port_of, serve_http
+    from toolwright.mcp.server.access import Access, hosts_of
+    from toolwright.mcp.server.http_endpoint import Endpoint
+    from toolwright.mcp.server.http_server import listen, port_of, serve_http
 
     open_offer = offers(options)
     await (await open_offer()).aclose()  # what is wrong with the options is said before a client asks

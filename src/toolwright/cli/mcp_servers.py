@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from toolwright.cli.failures import EXIT_FAILED, complain
-from toolwright.cli.flags import CommandLine, Flag, UsageError, parse
+from toolwright.cli.flags import Arguments, Flag, UsageError, parse
 from toolwright.cli.plain_output import write_now
 from toolwright.cli.terminal import visible
 
 if TYPE_CHECKING:
     from toolwright.settings import Whereabouts
     from toolwright.settings.servers import WritableScope
-    from toolwright.settings.values import ServerConfig
+    from toolwright.settings.values import ServerEntry
 
 SCOPES = ("local", "project", "user")
 TRANSPORTS = ("stdio", "http", "sse")
@@ -61,7 +61,7 @@ it is read from MCP_CLIENT_SECRET. --no-browser only shows the address.
 
 
 def servers_command(command: str, arguments: Sequence[str]) -> int:
-    from toolwright.runtime.ground import whereabouts
+    from toolwright.config.session_config import whereabouts
     from toolwright.types import OptionsError
 
     line = _read(command, arguments)
@@ -76,7 +76,7 @@ def servers_command(command: str, arguments: Sequence[str]) -> int:
         return EXIT_FAILED
 
 
-def _read(command: str, arguments: Sequence[str]) -> CommandLine:
+def _read(command: str, arguments: Sequence[str]) -> Arguments:
     try:
         return parse(arguments, FLAGS)
     except UsageError as error:
@@ -90,8 +90,8 @@ def _read(command: str, arguments: Sequence[str]) -> CommandLine:
 # add, remove
 
 
-def _add(line: CommandLine, where: Whereabouts) -> int:
-    from toolwright.mcp.configs import BadServerConfig, parse_config
+def _add(line: Arguments, where: Whereabouts) -> int:
+    from toolwright.mcp.client.configs import BadServerConfig, parse_config
     from toolwright.settings.servers import put_server, servers_in
 
     if len(line.words) < 2:
@@ -115,7 +115,7 @@ def _add(line: CommandLine, where: Whereabouts) -> int:
     return 0
 
 
-def entry_of(line: CommandLine) -> dict[str, Any]:
+def entry_of(line: Arguments) -> dict[str, Any]:
     """The server's entry as it is written to a file."""
     target, *rest = line.words[1:]
     is_url = re.match(r"https?://", target) is not None
@@ -141,7 +141,7 @@ def pairs(given: Sequence[str], mark: str, flag: str) -> dict[str, str]:
     return {name.strip(): value.strip() if mark == ":" else value for name, _, value in split}
 
 
-def _remove(line: CommandLine, where: Whereabouts) -> int:
+def _remove(line: Arguments, where: Whereabouts) -> int:
     from toolwright.settings.servers import WRITABLE, put_server, servers_in
 
     name = _one_name(line, "remove")
@@ -160,7 +160,7 @@ def _remove(line: CommandLine, where: Whereabouts) -> int:
 # list, get
 
 
-def _list(line: CommandLine, where: Whereabouts) -> int:
+def _list(line: Arguments, where: Whereabouts) -> int:
     from toolwright.settings.servers import written_servers
 
     if line.words:
@@ -179,14 +179,14 @@ def _list(line: CommandLine, where: Whereabouts) -> int:
     return 0
 
 
-def what(server: ServerConfig) -> str:
+def what(server: ServerEntry) -> str:
     """What a server is, in a line: the command or the URL, without anything secret."""
     shown = shown_config(server)
     return str(shown.get("url") or " ".join([str(shown.get("command", "")), *map(str, shown.get("args", ()))]))
 
 
-def shown_config(server: ServerConfig) -> Mapping[str, Any]:
-    from toolwright.mcp.configs import BadServerConfig, parse_config
+def shown_config(server: ServerEntry) -> Mapping[str, Any]:
+    from toolwright.mcp.client.configs import BadServerConfig, parse_config
 
     try:
         return parse_config(server.name, server.config, where=server.source.path).shown()
@@ -194,7 +194,7 @@ def shown_config(server: ServerConfig) -> Mapping[str, Any]:
         return {"command": f"(cannot be used: {error})"}
 
 
-def _get(line: CommandLine, where: Whereabouts) -> int:
+def _get(line: Arguments, where: Whereabouts) -> int:
     server = _found(_one_name(line, "get"), where)
     for row in _details(server):
         write_now(1, visible(row) + "\n")
@@ -203,7 +203,7 @@ def _get(line: CommandLine, where: Whereabouts) -> int:
     return 0
 
 
-def _details(server: ServerConfig) -> Iterator[str]:
+def _details(server: ServerEntry) -> Iterator[str]:
     yield server.name
     yield f"  written in  {server.source} ({server.source.scope})"
     for key, value in shown_config(server).items():
@@ -214,7 +214,7 @@ def _details(server: ServerConfig) -> Iterator[str]:
 # test
 
 
-def _test(line: CommandLine, where: Whereabouts) -> int:
+def _test(line: Arguments, where: Whereabouts) -> int:
     from toolwright.cli.mcp_test import test_servers
     from toolwright.settings.servers import written_servers
 
@@ -234,7 +234,7 @@ def _test(line: CommandLine, where: Whereabouts) -> int:
 # login, logout
 
 
-def _login(line: CommandLine, where: Whereabouts) -> int:
+def _login(line: Arguments, where: Whereabouts) -> int:
     from toolwright.cli.mcp_login import log_in_to
 
     server = _found(_one_name(line, "login"), where)
@@ -245,7 +245,7 @@ def _login(line: CommandLine, where: Whereabouts) -> int:
     return log_in_to(server, client_id=line.values.get("client-id"), folder=where.config[0], opens_browser=browser)
 
 
-def _logout(line: CommandLine, where: Whereabouts) -> int:
+def _logout(line: Arguments, where: Whereabouts) -> int:
     from toolwright.cli.mcp_login import log_out_of
 
     return log_out_of(_found(_one_name(line, "logout"), where), where.config[0])
@@ -254,13 +254,13 @@ def _logout(line: CommandLine, where: Whereabouts) -> int:
 # common
 
 
-def _one_name(line: CommandLine, command: str) -> str:
+def _one_name(line: Arguments, command: str) -> str:
     if len(line.words) != 1:
         raise UsageError(f"mcp {command} takes the name of one server")
     return line.words[0]
 
 
-def _found(name: str, where: Whereabouts) -> ServerConfig:
+def _found(name: str, where: Whereabouts) -> ServerEntry:
     from toolwright.settings.servers import written_servers
     from toolwright.types import OptionsError
 
@@ -272,7 +272,7 @@ def _found(name: str, where: Whereabouts) -> ServerConfig:
     raise OptionsError(f"there is no server {name!r}; there are: {known}")
 
 
-def _held_back(servers: Sequence[ServerConfig], where: Whereabouts) -> list[ServerConfig]:
+def _held_back(servers: Sequence[ServerEntry], where: Whereabouts) -> list[ServerEntry]:
     """Those that come with a folder which nobody has trusted."""
     from toolwright.settings.trust import TrustStore, fingerprint, folder_files
     from toolwright.settings.values import OF_THE_FOLDER

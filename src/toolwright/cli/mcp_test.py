@@ -10,18 +10,18 @@ import anyio
 
 from toolwright.cli.failures import EXIT_FAILED
 from toolwright.cli.plain_output import write_now
-from toolwright.cli.running import run
+from toolwright.cli.signals import run
 from toolwright.cli.terminal import Terminal, visible
 
 if TYPE_CHECKING:
-    from toolwright.mcp.external import ExternalServer
+    from toolwright.mcp.client.server_connection import ExternalServer
     from toolwright.settings import Whereabouts
-    from toolwright.settings.values import ServerConfig
+    from toolwright.settings.values import ServerEntry
 
-LONGEST_NAME = 32
+MAX_NAME_LENGTH = 32
 
 
-def test_servers(servers: Sequence[ServerConfig], where: Whereabouts) -> int:
+def test_servers(servers: Sequence[ServerEntry], where: Whereabouts) -> int:
     return run(lambda stopping: _Trial(where).run(servers))
 
 
@@ -33,14 +33,14 @@ class _Trial:
         self._where = where
         self._failed = False
 
-    async def run(self, servers: Sequence[ServerConfig]) -> int:
+    async def run(self, servers: Sequence[ServerEntry]) -> int:
         async with anyio.create_task_group() as group:
             for server in servers:
                 group.start_soon(self._try, server)
         return EXIT_FAILED if self._failed else 0
 
-    async def _try(self, written: ServerConfig) -> None:
-        from toolwright.mcp.configs import BadServerConfig
+    async def _try(self, written: ServerEntry) -> None:
+        from toolwright.mcp.client.configs import BadServerConfig
         from toolwright.mcp.rpc import ToolServerError
 
         started = anyio.current_time()
@@ -57,13 +57,13 @@ class _Trial:
         finally:
             await server.aclose()
 
-    def _opened(self, written: ServerConfig) -> ExternalServer:
-        from toolwright.mcp.configs import parse_config
-        from toolwright.mcp.connections import Surroundings, external_server
+    def _opened(self, written: ServerEntry) -> ExternalServer:
+        from toolwright.mcp.client.configs import parse_config
+        from toolwright.mcp.client.connections import ServerContext, external_server
 
         config = parse_config(written.name, written.config, env=os.environ, where=str(written.source))
         folder = self._where.cwd
-        around = Surroundings(folder, os.environ, lambda: os.environ, lambda: (folder,), tokens=self._where.config[0])
+        around = ServerContext(folder, os.environ, lambda: os.environ, lambda: (folder,), tokens=self._where.config[0])
         return external_server(config, around)
 
     def _tell(self, server: ExternalServer, seconds: float) -> None:
@@ -76,8 +76,8 @@ class _Trial:
         for tool in server.tools:
             line = visible(tool.description.strip().partition("\n")[0])
             shown = visible(tool.name)
-            room = max(self._terminal.width - LONGEST_NAME - 6, 20)
-            self._line(f"    {shown.ljust(LONGEST_NAME)} {line if len(line) <= room else line[: room - 1] + '…'}")
+            room = max(self._terminal.width - MAX_NAME_LENGTH - 6, 20)
+            self._line(f"    {shown.ljust(MAX_NAME_LENGTH)} {line if len(line) <= room else line[: room - 1] + '…'}")
         for notice in server.notices:
             self._line(f"    {visible(notice)}")
 

@@ -13,7 +13,7 @@ from toolwright.cli.plain_output import write_now
 from toolwright.cli.terminal import visible
 
 if TYPE_CHECKING:
-    from toolwright.runtime.explained import Answer
+    from toolwright.permissions.session.explain import ExplainedDecision
 
 EXPLAIN_FLAGS = (
     Flag("allow", "each"),
@@ -66,7 +66,7 @@ def _input(text: str) -> dict[str, Any]:
 
 
 def _explain(tool: str, given: dict[str, Any], values: dict[str, Any]) -> int:
-    from toolwright.runtime.explained import Question, answer
+    from toolwright.permissions.session.explain import HypotheticalCall, answer
     from toolwright.types import OptionsError
 
     cwd = os.path.abspath(values.get("cwd", "."))
@@ -74,7 +74,7 @@ def _explain(tool: str, given: dict[str, Any], values: dict[str, Any]) -> int:
         raise UsageError(f"--cwd: {cwd} is not a folder")
     rules = {behavior: values.get(behavior, ()) for behavior in ("allow", "ask", "deny")}
     try:
-        found = answer(Question(tool, given, cwd, rules, values.get("mode")))
+        found = answer(HypotheticalCall(tool, given, cwd, rules, values.get("mode")))
     except OptionsError as error:
         complain(str(error))
         return EXIT_FAILED
@@ -83,14 +83,14 @@ def _explain(tool: str, given: dict[str, Any], values: dict[str, Any]) -> int:
     return 0
 
 
-def _as_json(found: Answer) -> dict[str, Any]:
+def _as_json(found: ExplainedDecision) -> dict[str, Any]:
     whole = {**found.explanation.to_dict(), "cage": found.cage}
     whole["considered"] += [{"rule": problem, "said": "cannot work"} for problem in found.problems]
     whole["considered"] += [{"rule": note, "said": "note"} for note in found.notes]
     return whole
 
 
-def _lines(found: Answer) -> Iterator[str]:
+def _lines(found: ExplainedDecision) -> Iterator[str]:
     told = found.explanation.to_dict()
     yield f"{told['decision']}: {visible(told['reason'])}"
     decided = found.explanation.decision.rule
@@ -106,8 +106,8 @@ def _lines(found: Answer) -> Iterator[str]:
         yield from (f"  {line}" for command in told["commands"] for line in _command_lines(command))
 
 
-def _rule_lines(found: Answer) -> Iterator[str]:
-    from toolwright.permissions.breadth import breadth_note
+def _rule_lines(found: ExplainedDecision) -> Iterator[str]:
+    from toolwright.permissions.shell.breadth import breadth_note
 
     considered = found.explanation.considered
     if considered or found.problems or found.notes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from toolwright.cli.ask import OpenSession
-from toolwright.cli.wire import Frame, FrameOutput
+from toolwright.cli.frame_io import Frame, FrameOutput
 
 
 async def rewind_files(open_session: OpenSession, message: str, *, output: FrameOutput, output_format: str) -> int:

@@ -41,7 +41,7 @@ class DemoFolder(Struct, frozen=True):
         return self.root / "checked"
 
 
-class Verdict(Struct, frozen=True):
+class TestVerdict(Struct, frozen=True):
     passed: bool
     summary: str
     """The test run's last words, such as "Ran 5 tests in 0.001s, OK"."""
@@ -69,7 +69,7 @@ def child_environment() -> dict[str, str]:
     return {"PATH": search, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-async def check(folder: DemoFolder) -> Verdict:
+async def check(folder: DemoFolder) -> TestVerdict:
     """Run the bundled tests on what the agent made, apart from its folder: changed tests would not help it."""
     shutil.rmtree(folder.checked, ignore_errors=True)
     _copy(folder.project, folder.checked)
@@ -79,10 +79,10 @@ async def check(folder: DemoFolder) -> Verdict:
         with anyio.fail_after(TEST_SECONDS):
             return await _run_tests(folder.checked)
     except TimeoutError:
-        return Verdict(False, f"the tests did not end within {TEST_SECONDS:.0f} s")
+        return TestVerdict(False, f"the tests did not end within {TEST_SECONDS:.0f} s")
 
 
-async def _run_tests(folder: Path) -> Verdict:
+async def _run_tests(folder: Path) -> TestVerdict:
     finished = await anyio.run_process(
         [sys.executable, *TEST_COMMAND],
         cwd=folder,
@@ -92,4 +92,4 @@ async def _run_tests(folder: Path) -> Verdict:
         check=False,
     )
     lines = [line for line in finished.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
-    return Verdict(finished.returncode == 0, ", ".join(line for line in lines[-2:] if not line.startswith("-")))
+    return TestVerdict(finished.returncode == 0, ", ".join(line for line in lines[-2:] if not line.startswith("-")))

@@ -23,7 +23,7 @@ from toolwright.protocol.lines import LineSplitter
 READ_SIZE = 1 << 16
 PIPE_ATOM = 4096
 """A pipe that is ready takes this much without blocking (PIPE_BUF)."""
-LOOK_SECONDS, MOST_LOOKS = 0.001, 250
+LOOK_SECONDS, MAX_LOOKS = 0.001, 250
 """How often it is looked whether a reader has taken what lies in the pipe; one that does not read is not waited for."""
 
 
@@ -74,7 +74,7 @@ class Output:
 
     async def taken(self) -> None:
         """Wait until the other side has read what was written, for a moment at most."""
-        for _ in range(MOST_LOOKS):
+        for _ in range(MAX_LOOKS):
             if not unread(self._descriptor):
                 return
             await anyio.sleep(LOOK_SECONDS)

@@ -52,7 +52,7 @@ def trust_command(arguments: Sequence[str]) -> int:
 
 
 def _trust(folder: str, wishes: dict[str, object]) -> int:
-    from toolwright.runtime.ground import whereabouts
+    from toolwright.config.session_config import whereabouts
     from toolwright.settings.together import together
     from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 

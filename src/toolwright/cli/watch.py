@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from toolwright.cli.ask import CLOSE_PATIENCE, user_frame
+from toolwright.base.concurrency import spawn
+from toolwright.cli.ask import CLOSE_TIMEOUT, user_frame
 from toolwright.cli.failures import error_result
 from toolwright.cli.render import Renderer
-from toolwright.concurrency import spawn
 
 if TYPE_CHECKING:
-    from toolwright.runtime.seams import Session
+    from toolwright.runtime.interfaces import Session
 
 TICK = 0.1
 
@@ -33,7 +33,7 @@ async def watch(session: Session, prompt: str, renderer: Renderer, *, drawing: a
     finally:
         if ticking is not None:
             ticking.cancel()
-        with anyio.move_on_after(CLOSE_PATIENCE, shield=True):
+        with anyio.move_on_after(CLOSE_TIMEOUT, shield=True):
             await session.close()
     return result or error_result("the session ended without a result")
 

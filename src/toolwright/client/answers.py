@@ -12,7 +12,7 @@ from toolwright.client.initialize import HookTable
 from toolwright.mcp import rpc
 from toolwright.protocol.control import unsupported
 from toolwright.protocol.lines import Frame
-from toolwright.runtime.seams import Host
+from toolwright.runtime.interfaces import Host
 from toolwright.types import (
     ControlError,
     PermissionResultAllow,

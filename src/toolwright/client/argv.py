@@ -49,7 +49,7 @@ def private_arguments(command: Arguments) -> list[str]:
 
 
 def _may_hold_secret(text: str) -> bool:
-    from toolwright.workspace.environment import looks_secret  # only for inline settings and servers
+    from toolwright.processes.environment import looks_secret  # only for inline settings and servers
 
     return '"env"' in text or '"headers"' in text or looks_secret(text)
 

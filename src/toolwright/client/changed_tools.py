@@ -15,7 +15,7 @@ from toolwright.protocol.lines import Frame
 from toolwright.types import ClaudeSDKError
 
 if TYPE_CHECKING:
-    from toolwright.mcp.base import ToolServer
+    from toolwright.mcp.tool_server import ToolServer
 
 SECONDS = 10.0
 """How long the other side may take to list the tools again."""

@@ -10,10 +10,10 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from toolwright.client.opening import open_for, start
+from toolwright.base.concurrency import OwnedTask, ended, owned, spawn
+from toolwright.client.message_stream import MessageStream, UpToResult
+from toolwright.client.open_session import open_for, start
 from toolwright.client.prompts import Feeding, check_prompt, end, send_all, user_frame
-from toolwright.client.reading import MessageStream, UpToResult
-from toolwright.concurrency import OwnedTask, ended, owned, spawn
 from toolwright.protocol.transport import Transport
 from toolwright.types import (
     ClaudeAgentOptions,
@@ -25,7 +25,7 @@ from toolwright.types import (
 )
 
 if TYPE_CHECKING:
-    from toolwright.runtime.seams import Session
+    from toolwright.runtime.interfaces import Session
 
 
 class ClaudeSDKClient:

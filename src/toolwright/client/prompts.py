@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from toolwright.base.concurrency import OwnedTask, spawn
 from toolwright.client.streams import closed
-from toolwright.concurrency import OwnedTask, spawn
 from toolwright.types import CLIConnectionError, OptionsError
 
 if TYPE_CHECKING:
     from toolwright.protocol.lines import Frame
-    from toolwright.runtime.seams import Session
+    from toolwright.runtime.interfaces import Session
 
 _STOP_SECONDS = 5.0
 

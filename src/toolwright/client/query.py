@@ -6,15 +6,15 @@ from collections.abc import AsyncIterable, AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from toolwright.client.opening import open_for, start
+from toolwright.base.concurrency import ended, spawn
+from toolwright.client.message_stream import MessageStream
+from toolwright.client.open_session import open_for, start
 from toolwright.client.prompts import Feeding, check_prompt, end, user_frame
-from toolwright.client.reading import MessageStream
-from toolwright.concurrency import ended, spawn
 from toolwright.protocol.transport import Transport
 from toolwright.types import ClaudeAgentOptions, Message, ResultError
 
 if TYPE_CHECKING:
-    from toolwright.runtime.seams import Session
+    from toolwright.runtime.interfaces import Session
 
 
 async def query(

@@ -12,17 +12,17 @@ from functools import partial
 
 import anyio
 
+from toolwright.base.concurrency import Channel, OwnedTask, ended, spawn
 from toolwright.client.answers import HostAnswers
 from toolwright.client.changed_tools import ChangedTools
+from toolwright.client.completion import RunEnd
 from toolwright.client.initialize import HookTable, check_answer, initialize_request, initialize_seconds
-from toolwright.client.run_end import RunEnd
 from toolwright.client.streams import closed
-from toolwright.concurrency import Channel, OwnedTask, ended, spawn
-from toolwright.mcp.external import ExternalServer
+from toolwright.mcp.client.server_connection import ExternalServer
 from toolwright.protocol.control import REQUEST_SECONDS, ControlPeer, client_ids
-from toolwright.protocol.lines import MOST_WAITING, Frame, encode, weight
+from toolwright.protocol.lines import MAX_WAITING, Frame, encode, weight
 from toolwright.protocol.transport import Transport
-from toolwright.runtime.seams import Host
+from toolwright.runtime.interfaces import Host
 from toolwright.types import ClaudeSDKError, CLIConnectionError, ProcessError, ResultError
 
 CLOSE_SECONDS = 20.0
@@ -71,7 +71,7 @@ class RemoteSession:
         self._answers = HostAnswers(host, self._hooks)
         self._changed = ChangedTools(host.tool_servers, self._ask)
         self._peer = ControlPeer(self._write, self._answer, new_id=client_ids())
-        self._frames: Channel[Frame] = Channel(limit=100, most_weight=MOST_WAITING, weigh=weight)
+        self._frames: Channel[Frame] = Channel(limit=100, most_weight=MAX_WAITING, weigh=weight)
         self._run = RunEnd()
         self._reader: OwnedTask | None = None
         self._timer: OwnedTask | None = None

@@ -11,13 +11,13 @@ background  those that nobody waits for
 outcome     what they said, merged into one answer
 """
 
-from . import inputs
-from .background import Background
-from .events import EVENTS
-from .hook import Hook, Reply
-from .inputs import MATCHED_FIELD, Scene, ToolCall
-from .outcome import HookDecision, HookOutcome
-from .runner import HookFailure, HookRun, HookRunner, Listener, RunOutcome
+from toolwright.hooks import inputs
+from toolwright.hooks.background import Background
+from toolwright.hooks.events import EVENTS
+from toolwright.hooks.hook import Hook, HookReply
+from toolwright.hooks.inputs import MATCHED_FIELD, HookedCall, Scene
+from toolwright.hooks.outcome import HookDecision, HookOutcome
+from toolwright.hooks.runner import HookFailure, HookListener, HookRun, HookRunner, RunOutcome
 
 __all__ = [
     "inputs",
@@ -29,10 +29,10 @@ __all__ = [
     "HookOutcome",
     "HookRun",
     "HookRunner",
-    "Listener",
+    "HookListener",
     "MATCHED_FIELD",
-    "Reply",
+    "HookReply",
     "RunOutcome",
     "Scene",
-    "ToolCall",
+    "HookedCall",
 ]

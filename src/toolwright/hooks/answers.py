@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .events import event_named
-from .hook import Reply
+from toolwright.hooks.events import event_named
+from toolwright.hooks.hook import HookReply
 
-MOST_CHARACTERS = 10_000
+MAX_CHARACTERS = 10_000
 REFUSED = "A hook refused this without giving a reason."
 _TEXTS = ("stopReason", "systemMessage", "reason")
 _SPECIFIC_TEXTS = ("additionalContext", "permissionDecisionReason")
@@ -18,9 +18,9 @@ _SPECIFIC_TEXTS = ("additionalContext", "permissionDecisionReason")
 
 def capped(text: str) -> str:
     """`text`, cut if it is too long for people and models to read."""
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MAX_CHARACTERS:
         return text
-    return f"{text[:MOST_CHARACTERS]}\n[cut: the first {MOST_CHARACTERS:,} of {len(text):,} characters]"
+    return f"{text[:MAX_CHARACTERS]}\n[cut: the first {MAX_CHARACTERS:,} of {len(text):,} characters]"
 
 
 def said(event: str, text: str) -> dict[str, Any] | None:
@@ -55,7 +55,7 @@ def refusal(event: str, reason: str) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, "decision": {"behavior": "deny", "message": why}}}
 
 
-def of_exit(event: str, exit_code: int, *, stdout: str, stderr: str) -> Reply:
+def of_exit(event: str, exit_code: int, *, stdout: str, stderr: str) -> HookReply:
     """What a command's end means: 0 answers, 2 refuses where the event knows that, the rest is a failure that stops nothing."""
     output, problem = None, ""
     if exit_code == 0:
@@ -64,7 +64,7 @@ def of_exit(event: str, exit_code: int, *, stdout: str, stderr: str) -> Reply:
         output = refusal(event, stderr)
     else:
         problem = f"exited with code {exit_code}" + (f": {first_line(stderr)}" if stderr.strip() else "")
-    return Reply(output, capped(stdout), capped(stderr), exit_code, problem)
+    return HookReply(output, capped(stdout), capped(stderr), exit_code, problem)
 
 
 def first_line(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from toolwright.concurrency import OwnedTask, spawn
+from toolwright.base.concurrency import OwnedTask, spawn
 
 
 class Background:

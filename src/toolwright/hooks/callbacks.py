@@ -9,10 +9,9 @@ from typing import Any, Literal
 import anyio
 from msgspec import Struct
 
+from toolwright.hooks.hook import Hook, HookReply
+from toolwright.hooks.matchers import Matcher, matcher_for
 from toolwright.types import HookMatcher, OptionsError
-
-from .hook import Hook, Reply
-from .matchers import Matcher, matcher_for
 
 DEFAULT_TIMEOUT = 60.0
 
@@ -36,9 +35,9 @@ class CallbackHook(Struct, frozen=True):
     async def concerns(self, payload: dict[str, Any]) -> bool:
         return True
 
-    async def ask(self, payload: dict[str, Any], tool_use_id: str | None) -> Reply:
+    async def ask(self, payload: dict[str, Any], tool_use_id: str | None) -> HookReply:
         result = self.callback(_copy(payload), tool_use_id, {"signal": None})
-        return Reply(await _answer_of(result) if isawaitable(result) else result)
+        return HookReply(await _answer_of(result) if isawaitable(result) else result)
 
 
 def callback_hooks(matchers: Mapping[str, Sequence[HookMatcher]]) -> dict[str, tuple[Hook, ...]]:

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import anyio
 from msgspec import Struct
 
-from .answers import as_object, of_exit
-from .background import Background
-from .hook import NoReply, Reply
-from .outcome import HookOutcome, MalformedOutput, merge, read_answer
+from toolwright.hooks.answers import as_object, of_exit
+from toolwright.hooks.background import Background
+from toolwright.hooks.hook import HookReply, NoReply
+from toolwright.hooks.outcome import HookOutcome, MalformedOutput, merge, read_answer
 
-LONGEST_FIRST_LINE = 4096
+MAX_FIRST_LINE_LENGTH = 4096
 ASYNC_SECONDS = 600.0
 """How long a command may go on alone that does not say so itself."""
 
@@ -50,7 +50,7 @@ class CommandWork(Struct, frozen=True):
     background: Background
     late: Late | None = None
 
-    async def __call__(self, payload: dict[str, Any]) -> Reply:
+    async def __call__(self, payload: dict[str, Any]) -> HookReply:
         running = _Running(self, to_json(payload))
         task = self.background.start(running.play)
         try:
@@ -61,7 +61,7 @@ class CommandWork(Struct, frozen=True):
                 with anyio.CancelScope(shield=True):
                     await task.wait()
         if running.alone:
-            return Reply(stdout=running.first_line)
+            return HookReply(stdout=running.first_line)
         if running.end is None:
             raise NoReply(str(task.error or "it was ended before it answered"))
         return of_exit(self.event, running.end.exit_code, stdout=running.end.stdout, stderr=running.end.stderr)
@@ -92,9 +92,9 @@ class _Running:
 
     def _listen(self, piece: bytes) -> None:
         """Look whether the first line says that nobody need wait."""
-        if self.first_line or len(self._head) > LONGEST_FIRST_LINE:
+        if self.first_line or len(self._head) > MAX_FIRST_LINE_LENGTH:
             return
-        self._head += piece[: LONGEST_FIRST_LINE + 1]
+        self._head += piece[: MAX_FIRST_LINE_LENGTH + 1]
         line, newline, _ = self._head.partition(b"\n")
         if not newline:
             return

@@ -11,14 +11,13 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
+from toolwright.hooks.background import Background
+from toolwright.hooks.commands import CommandWork, Late, RunCommand
+from toolwright.hooks.events import EVENTS, GUARDED, SESSION_END_SECONDS, TOOL_EVENTS, event_named
+from toolwright.hooks.hook import Hook, HookReply
+from toolwright.hooks.http import HttpWork, Post, checked_url, expanded
+from toolwright.hooks.matchers import Matcher, matcher_for
 from toolwright.types import OptionsError
-
-from .background import Background
-from .commands import CommandWork, Late, RunCommand
-from .events import EVENTS, GUARDED, SESSION_END_SECONDS, TOOL_EVENTS, event_named
-from .hook import Hook, Reply
-from .http import HttpWork, Post, checked_url, expanded
-from .matchers import Matcher, matcher_for
 
 Applies = Callable[[str, dict[str, Any]], Awaitable[bool]]
 """Whether a call (tool name, input) is one that a condition is about."""
@@ -92,7 +91,7 @@ class ConfiguredHook(Struct, frozen=True):
     name: str
     matches: Matcher | None
     timeout: float
-    work: Callable[[dict[str, Any]], Awaitable[Reply]]
+    work: Callable[[dict[str, Any]], Awaitable[HookReply]]
     applies: Applies | None = None
     refuses_by_failing: bool = False
     runs_async: bool = False
@@ -106,7 +105,7 @@ class ConfiguredHook(Struct, frozen=True):
     async def concerns(self, payload: dict[str, Any]) -> bool:
         return self.applies is None or await self.applies(payload["tool_name"], payload["tool_input"])
 
-    async def ask(self, payload: dict[str, Any], tool_use_id: str | None) -> Reply:
+    async def ask(self, payload: dict[str, Any], tool_use_id: str | None) -> HookReply:
         return await self.work(payload)
 
 
@@ -159,7 +158,7 @@ def _why_it_never_runs(setting: HookSetting) -> str | None:
     return None
 
 
-def _work(setting: HookSetting, means: Means) -> Callable[[dict[str, Any]], Awaitable[Reply]]:
+def _work(setting: HookSetting, means: Means) -> Callable[[dict[str, Any]], Awaitable[HookReply]]:
     if setting.kind == "command" and setting.command:
         if setting.shell not in (None, "bash"):
             raise OptionsError(f"hooks run in bash only; shell {setting.shell!r} is not supported")

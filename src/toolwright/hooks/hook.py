@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from .matchers import Matcher
+from toolwright.hooks.matchers import Matcher
 
 
-class Reply(Struct, frozen=True):
+class HookReply(Struct, frozen=True):
     """What came of one hook: its answer, and how it was given."""
 
     output: Any = None
@@ -66,6 +66,6 @@ class Hook(Protocol):
         """Whether the hook is about this very call (`if`); its matcher has been asked before."""
         ...
 
-    async def ask(self, payload: dict[str, Any], tool_use_id: str | None) -> Reply:
+    async def ask(self, payload: dict[str, Any], tool_use_id: str | None) -> HookReply:
         """Ask it. Being cancelled ends whatever was started."""
         ...

@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from toolwright.hooks.answers import capped, said
+from toolwright.hooks.commands import to_json
+from toolwright.hooks.hook import HookReply, NoReply
 from toolwright.types import OptionsError
-
-from .answers import capped, said
-from .commands import to_json
-from .hook import NoReply, Reply
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
@@ -42,12 +41,12 @@ class HttpWork(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...]
     post: Post
 
-    async def __call__(self, payload: dict[str, Any]) -> Reply:
+    async def __call__(self, payload: dict[str, Any]) -> HookReply:
         end = await self.post(self.url, to_json(payload), headers=self.headers)
         if not 200 <= end.status < 300:
             redirect = " (redirects are not followed)" if 300 <= end.status < 400 else ""
             raise NoReply(f"it answered with status {end.status}{redirect}")
-        return Reply(said(self.event, end.body), stdout=capped(end.body))
+        return HookReply(said(self.event, end.body), stdout=capped(end.body))
 
 
 def checked_url(url: str, allowed: Sequence[str] | None) -> str:

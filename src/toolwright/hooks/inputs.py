@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from .events import EVENTS
+from toolwright.hooks.events import EVENTS
 
 MATCHED_FIELD: Mapping[str, str] = {name: event.matched for name, event in EVENTS.items() if event.matched is not None}
 """The field of an event's input that its matchers are about; events not named here are for every hook."""
@@ -33,7 +33,7 @@ class Scene(Struct, frozen=True):
     agent_type: str | None = None
 
 
-class ToolCall(Struct, frozen=True):
+class HookedCall(Struct, frozen=True):
     """The call a tool event is about. `mcp_server` is the server's name, for a server's tool."""
 
     name: str
@@ -42,28 +42,28 @@ class ToolCall(Struct, frozen=True):
     mcp_server: str | None = None
 
 
-def pre_tool_use(scene: Scene, call: ToolCall) -> dict[str, Any]:
+def pre_tool_use(scene: Scene, call: HookedCall) -> dict[str, Any]:
     return _tool_event(scene, "PreToolUse", call) | {"tool_use_id": call.tool_use_id}
 
 
-def post_tool_use(scene: Scene, call: ToolCall, *, tool_response: Any, duration_ms: int) -> dict[str, Any]:
+def post_tool_use(scene: Scene, call: HookedCall, *, tool_response: Any, duration_ms: int) -> dict[str, Any]:
     result = {"tool_response": tool_response, "tool_use_id": call.tool_use_id, "duration_ms": duration_ms}
     return _tool_event(scene, "PostToolUse", call) | result
 
 
 def post_tool_use_failure(
-    scene: Scene, call: ToolCall, *, error: str, is_interrupt: bool = False, duration_ms: int = 0
+    scene: Scene, call: HookedCall, *, error: str, is_interrupt: bool = False, duration_ms: int = 0
 ) -> dict[str, Any]:
     failure = {"error": error, "is_interrupt": is_interrupt, "duration_ms": duration_ms}
     return _tool_event(scene, "PostToolUseFailure", call) | {"tool_use_id": call.tool_use_id} | failure
 
 
-def permission_request(scene: Scene, call: ToolCall, *, suggestions: list[dict[str, Any]]) -> dict[str, Any]:
+def permission_request(scene: Scene, call: HookedCall, *, suggestions: list[dict[str, Any]]) -> dict[str, Any]:
     """`suggestions` are permission updates in the wire's shape. This event carries no tool_use_id."""
     return _tool_event(scene, "PermissionRequest", call) | {"permission_suggestions": suggestions}
 
 
-def permission_denied(scene: Scene, call: ToolCall, *, reason: str) -> dict[str, Any]:
+def permission_denied(scene: Scene, call: HookedCall, *, reason: str) -> dict[str, Any]:
     return _tool_event(scene, "PermissionDenied", call) | {"tool_use_id": call.tool_use_id, "reason": reason}
 
 
@@ -161,7 +161,7 @@ def _event(scene: Scene, name: str, *, with_mode: bool = False) -> dict[str, Any
     return payload
 
 
-def _tool_event(scene: Scene, name: str, call: ToolCall) -> dict[str, Any]:
+def _tool_event(scene: Scene, name: str, call: HookedCall) -> dict[str, Any]:
     payload = _event(scene, name, with_mode=True)
     server = {"name": call.mcp_server, "source": "sdk"} if call.mcp_server is not None else None
     optional = {"agent_id": scene.agent_id, "agent_type": scene.agent_type, "mcp_server": server}

@@ -59,7 +59,7 @@ class HookOutcome(Struct, frozen=True):
 NO_OUTCOME = HookOutcome()
 
 
-class Answer(Struct, frozen=True):
+class HookAnswer(Struct, frozen=True):
     """One hook's answer, checked."""
 
     decision: HookDecision | None = None
@@ -68,10 +68,10 @@ class Answer(Struct, frozen=True):
     output: dict[str, Any] = field(default_factory=dict)
 
 
-def read_answer(event: str, output: Any) -> Answer:
+def read_answer(event: str, output: Any) -> HookAnswer:
     """Check one hook's answer. None is an empty one. Raises `MalformedOutput`."""
     if output is None or (isinstance(output, dict) and _flag(output, "async", "async_", unset=False)):
-        return Answer()
+        return HookAnswer()
     if not isinstance(output, dict):
         raise MalformedOutput(f"a hook must answer with a dict, not {type(output).__name__}")
     _check(output)
@@ -80,7 +80,7 @@ def read_answer(event: str, output: Any) -> Answer:
         return _permission_answer(output, block)
     decision = _decision(_specific(output).get("permissionDecision")) or _older_decision(event, output)
     reason = _specific(output).get("permissionDecisionReason") or output.get("reason") or ""
-    return Answer(decision, reason, block, output)
+    return HookAnswer(decision, reason, block, output)
 
 
 _TEXTS = ("stopReason", "systemMessage", "reason")
@@ -124,16 +124,16 @@ def _older_decision(event: str, output: dict[str, Any]) -> HookDecision | None:
     return older.get(output.get("decision")) if event == "PreToolUse" else None
 
 
-def _permission_answer(output: dict[str, Any], block: bool) -> Answer:
+def _permission_answer(output: dict[str, Any], block: bool) -> HookAnswer:
     answer = _specific(output).get("decision")
     if answer is None:
-        return Answer(None, output.get("reason") or "", block, output)
+        return HookAnswer(None, output.get("reason") or "", block, output)
     if not isinstance(answer, dict) or answer.get("behavior") not in ("allow", "deny"):
         raise MalformedOutput(
             f'the decision of a PermissionRequest hook is {{"behavior": "allow" | "deny", …}}, not {answer!r}'
         )
     _check_input(answer.get("updatedInput"))
-    return Answer(_decision(answer["behavior"]), str(answer.get("message") or ""), block, output)
+    return HookAnswer(_decision(answer["behavior"]), str(answer.get("message") or ""), block, output)
 
 
 def _flag(output: dict[str, Any], name: str, python_name: str, *, unset: bool) -> bool:
@@ -143,7 +143,7 @@ def _flag(output: dict[str, Any], name: str, python_name: str, *, unset: bool) -
     return unset if value is None else value
 
 
-def merge(event: str, answers: Sequence[Answer]) -> HookOutcome:
+def merge(event: str, answers: Sequence[HookAnswer]) -> HookOutcome:
     """One outcome of all answers; they are given in the order of registration, which settles what only one can say."""
     outputs = [answer.output for answer in answers if answer.output]
     decision = max((answer.decision for answer in answers), key=_STRENGTH.__getitem__, default=None)
@@ -167,7 +167,7 @@ def merge(event: str, answers: Sequence[Answer]) -> HookOutcome:
     )
 
 
-def _decided(answer: Answer, decision: HookDecision | None, block: bool) -> bool:
+def _decided(answer: HookAnswer, decision: HookDecision | None, block: bool) -> bool:
     """Whether the answer is one of those that made the outcome what it is."""
     if decision is None:
         return answer.block or not block

@@ -12,14 +12,13 @@ from typing import Any, Literal, TypeAlias
 import anyio
 from msgspec import Struct
 
-from toolwright.stamps import new_uuid
+from toolwright.base.ids import new_uuid
+from toolwright.hooks.background import Background
+from toolwright.hooks.callbacks import callback_hooks
+from toolwright.hooks.events import DECIDED
+from toolwright.hooks.hook import Hook, HookReply
+from toolwright.hooks.outcome import NO_OUTCOME, HookAnswer, HookOutcome, merge, read_answer
 from toolwright.types import HookMatcher
-
-from .background import Background
-from .callbacks import callback_hooks
-from .events import DECIDED
-from .hook import Hook, Reply
-from .outcome import NO_OUTCOME, Answer, HookOutcome, merge, read_answer
 
 
 class HookFailure(Struct, frozen=True):
@@ -48,7 +47,7 @@ class HookRun(Struct, frozen=True):
 RunOutcome: TypeAlias = Literal["success", "error", "cancelled"]
 
 
-class Listener:
+class HookListener:
     """Who is told what goes on besides the outcome; this one does not care. None of these may raise or wait."""
 
     __slots__ = ()
@@ -57,13 +56,13 @@ class Listener:
 
     def started(self, run: HookRun) -> None: ...
 
-    def ended(self, run: HookRun, reply: Reply, outcome: RunOutcome) -> None: ...
+    def ended(self, run: HookRun, reply: HookReply, outcome: RunOutcome) -> None: ...
 
     def came_late(self, event: str, outcome: HookOutcome) -> None:
         """What a hook said that nobody waited for."""
 
 
-NOBODY = Listener()
+NOBODY = HookListener()
 
 
 class _Occasion(Struct, frozen=True):
@@ -89,7 +88,7 @@ class HookRunner:
         matchers: Mapping[str, Sequence[HookMatcher]] | None = None,
         *,
         configured: Mapping[str, Sequence[Hook]] | None = None,
-        listener: Listener = NOBODY,
+        listener: HookListener = NOBODY,
         background: Background | None = None,
     ) -> None:
         """`matchers` are Python callbacks, `configured` the hooks of the settings, which count as registered before them.
@@ -119,7 +118,7 @@ class HookRunner:
         if not hooks:
             return NO_OUTCOME
         occasion = _Occasion(event, payload, match_value, tool_use_id)
-        answers = [Answer()] * len(hooks)
+        answers = [HookAnswer()] * len(hooks)
 
         async def ask(position: int) -> None:
             answers[position] = await self._ask_or_start(hooks[position], occasion)
@@ -151,7 +150,7 @@ class HookRunner:
             return False
         return hook.matches is None or match_value is None or hook.matches(match_value)
 
-    async def _ask_or_start(self, hook: Hook, occasion: _Occasion) -> Answer:
+    async def _ask_or_start(self, hook: Hook, occasion: _Occasion) -> HookAnswer:
         if hook.once:
             self._done |= {id(hook)}
         if not hook.runs_async:
@@ -162,15 +161,15 @@ class HookRunner:
             self._listener.came_late(occasion.event, merge(occasion.event, [answer]))
 
         self._background.start(alone)
-        return Answer()
+        return HookAnswer()
 
-    async def _ask(self, hook: Hook, occasion: _Occasion) -> Answer:
+    async def _ask(self, hook: Hook, occasion: _Occasion) -> HookAnswer:
         """One hook's answer, with those told who watch."""
         if not hook.is_shown:
             return (await self._answer(hook, occasion))[0]
         run = HookRun(new_uuid(), occasion.name, occasion.event)
         self._listener.started(run)
-        reply = Reply()
+        reply = HookReply()
         outcome: RunOutcome = "cancelled"
         try:
             answer, reply, outcome = await self._answer(hook, occasion)
@@ -178,9 +177,9 @@ class HookRunner:
         finally:
             self._listener.ended(run, reply, outcome)
 
-    async def _answer(self, hook: Hook, occasion: _Occasion) -> tuple[Answer, Reply, RunOutcome]:
+    async def _answer(self, hook: Hook, occasion: _Occasion) -> tuple[HookAnswer, HookReply, RunOutcome]:
         """One hook's answer; whatever goes wrong in it becomes an answer too."""
-        reply = Reply()
+        reply = HookReply()
         try:
             with anyio.fail_after(hook.timeout) as scope:
                 reply = await hook.ask(occasion.payload, occasion.tool_use_id)
@@ -193,13 +192,13 @@ class HookRunner:
             problem = f"did not answer within {hook.timeout:g} s" if late else f"failed: {type(error).__name__}: {error}"
             refuses = hook.refuses_by_silence if late else hook.refuses_by_failing
             answer = self._failed(hook, occasion.event, problem, blocks=refuses)
-            return answer, reply if reply.stdout else Reply(stderr=problem), "cancelled" if late else "error"
+            return answer, reply if reply.stdout else HookReply(stderr=problem), "cancelled" if late else "error"
 
-    def _failed(self, hook: Hook, event: str, problem: str, *, blocks: bool) -> Answer:
+    def _failed(self, hook: Hook, event: str, problem: str, *, blocks: bool) -> HookAnswer:
         self._tell(hook, event, problem, blocks=blocks)
         if not blocks:
-            return Answer()
-        return Answer("deny" if event in DECIDED else None, f"{event} hook {hook.name} {problem}", block=True)
+            return HookAnswer()
+        return HookAnswer("deny" if event in DECIDED else None, f"{event} hook {hook.name} {problem}", block=True)
 
     def _tell(self, hook: Hook, event: str, problem: str, *, blocks: bool) -> None:
         self._listener.failed(HookFailure(event, hook.name, problem, blocks))

@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 
 from toolwright._version import __version__
-from toolwright.mcp.base import ServedTool, ToolServer
 from toolwright.mcp.results import CallResult, error_result
+from toolwright.mcp.tool_server import ServedTool, ToolServer
 
 Message = dict[str, Any]
 
@@ -25,8 +25,8 @@ INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -326
 TOOL_USE_META = "claudecode/toolUseId"
 """The key of a call's `_meta` under which the model's tool_use id travels."""
 
-_MOST_PAGES = 100
-_MOST_TOOLS = 10_000
+_MAX_PAGES = 100
+_MAX_TOOLS = 10_000
 _WITHDRAW_SECONDS = 1.0
 
 
@@ -160,13 +160,13 @@ class RpcToolServer:
         tools: list[ServedTool] = []
         cursors: set[str] = set()
         params: dict[str, Any] = {}
-        for _ in range(_MOST_PAGES):
+        for _ in range(_MAX_PAGES):
             page = await self._request("tools/list", params)
             tools += self._read_tools(page.get("tools"))
             cursor = page.get("nextCursor")
             if not cursor:
                 return tools
-            if not isinstance(cursor, str) or cursor in cursors or len(tools) > _MOST_TOOLS:
+            if not isinstance(cursor, str) or cursor in cursors or len(tools) > _MAX_TOOLS:
                 break
             cursors.add(cursor)
             params = {"cursor": cursor}

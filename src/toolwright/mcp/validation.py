@@ -20,8 +20,8 @@ _PLAIN_TYPES: dict[str, frozenset[type]] = {
 }
 _WORDS = {"title", "description", "default"}
 """Keywords that tell the reader something and check nothing."""
-_MOST_ERRORS, _LONGEST_MESSAGE = 5, 500
-_LARGEST_PATTERN = 64 * 1024
+_MAX_ERRORS, _MAX_MESSAGE_LENGTH = 5, 500
+_MAX_PATTERN_SIZE = 64 * 1024
 """Bytes of one compiled pattern, where patterns are somebody else's."""
 
 
@@ -47,8 +47,8 @@ class InputValidator:
             errors = list(self._compiled(arguments))
         except ValueError as error:  # a value that JSON does not have
             return str(error)
-        shown = [_described(error) for error in errors[:_MOST_ERRORS]]
-        more = [f"and {len(errors) - _MOST_ERRORS} more"] if len(errors) > _MOST_ERRORS else []
+        shown = [_described(error) for error in errors[:_MAX_ERRORS]]
+        more = [f"and {len(errors) - _MAX_ERRORS} more"] if len(errors) > _MAX_ERRORS else []
         return "; ".join(shown + more)
 
     def _certainly_valid(self, arguments: Any) -> bool:
@@ -60,7 +60,7 @@ class InputValidator:
     def _compiled(self) -> Callable[[Any], Any]:
         import jsonschema_rs  # slow to load, and many sessions never need it
 
-        linear = jsonschema_rs.RegexOptions(size_limit=_LARGEST_PATTERN) if self._plain_patterns else None
+        linear = jsonschema_rs.RegexOptions(size_limit=_MAX_PATTERN_SIZE) if self._plain_patterns else None
         try:
             return jsonschema_rs.validator_for(self._schema, retriever=_refuse_to_retrieve, pattern_options=linear).iter_errors
         except ValueError as error:
@@ -112,8 +112,8 @@ def _described(error: Any) -> str:
 
 
 def _shortened(message: str) -> str:
-    left_out = len(message) - _LONGEST_MESSAGE
-    half = _LONGEST_MESSAGE // 2
+    left_out = len(message) - _MAX_MESSAGE_LENGTH
+    half = _MAX_MESSAGE_LENGTH // 2
     return f"{message[:half]} [{left_out} characters left out] {message[-half:]}" if left_out > 0 else message
 
 

@@ -10,12 +10,12 @@ from msgspec import Struct, field
 
 from toolwright.models.base import Event
 
-MOST_PIECES = 16
-SMALLEST_PIECE = 12
+MAX_PIECES = 16
+MIN_PIECE_SIZE = 12
 DEFAULT_USAGE: Mapping[str, Any] = {"input_tokens": 10, "output_tokens": 5}
 
 
-class Answer(Struct, frozen=True):
+class ModelAnswer(Struct, frozen=True):
     """What a model answered. A block whose `input` is a string is a call with exactly this text as its input."""
 
     id: str
@@ -26,7 +26,7 @@ class Answer(Struct, frozen=True):
     usage: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_USAGE)
 
 
-def message_start(answer: Answer) -> Event:
+def message_start(answer: ModelAnswer) -> Event:
     message: dict[str, Any] = {
         "id": answer.id,
         "type": "message",
@@ -40,7 +40,7 @@ def message_start(answer: Answer) -> Event:
     return {"type": "message_start", "message": message}
 
 
-def message_end(answer: Answer) -> list[Event]:
+def message_end(answer: ModelAnswer) -> list[Event]:
     calls = any(block.get("type") == "tool_use" for block in answer.blocks)
     reason = answer.stop_reason or ("tool_use" if calls else "end_turn")
     delta = {"stop_reason": reason, "stop_sequence": None}
@@ -72,5 +72,5 @@ def _start_and_deltas(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[di
 
 
 def pieces(text: str) -> list[str]:
-    size = max(SMALLEST_PIECE, -(-len(text) // MOST_PIECES))
+    size = max(MIN_PIECE_SIZE, -(-len(text) // MAX_PIECES))
     return [text[start : start + size] for start in range(0, len(text), size)]

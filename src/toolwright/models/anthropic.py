@@ -16,7 +16,7 @@ import msgspec
 from toolwright._version import __version__
 from toolwright.models.api_errors import error_event, refusal
 from toolwright.models.base import ErrorKind, Event, ModelError, ModelRequest, Retry
-from toolwright.models.http import Answer, Leases, Timeouts, header
+from toolwright.models.http import HttpResponse, Leases, Timeouts, header
 from toolwright.models.messages_request import request_body
 from toolwright.models.meter import AnswerMeter
 from toolwright.models.redaction import without_keys
@@ -71,7 +71,7 @@ class AnthropicModel:
     async def aclose(self) -> None:
         await self._leases.release()
 
-    async def _ask(self, request: ModelRequest) -> Answer:
+    async def _ask(self, request: ModelRequest) -> HttpResponse:
         headers = self._request_headers(request)
         path = f"{urlsplit(self._base_url).path}/v1/messages?beta=true"
         answer = await self._leases.here().post(path, headers, body=request_body(request), timeouts=self._timeouts)
@@ -84,7 +84,7 @@ class AnthropicModel:
         self._redact(error)
         raise error
 
-    def _refusal(self, answer: Answer, body: bytes) -> ModelError:
+    def _refusal(self, answer: HttpResponse, body: bytes) -> ModelError:
         if answer.status >= 300:
             return refusal(answer.status, answer.headers, body)
         kind = answer.headers["content-type"]
@@ -126,7 +126,7 @@ class _EventReader:
 
     __slots__ = ("_answer", "_broken", "_fresh", "_idle", "_meter", "_parser", "_silent_since", "_started", "finished")
 
-    def __init__(self, answer: Answer, idle: float, meter: AnswerMeter) -> None:
+    def __init__(self, answer: HttpResponse, idle: float, meter: AnswerMeter) -> None:
         self._answer = answer
         self._meter = meter
         self._idle = idle

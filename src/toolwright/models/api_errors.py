@@ -47,7 +47,7 @@ KIND_BY_WORDS: dict[str, ErrorKind] = {
 }
 RETRYABLE_KINDS = frozenset({"rate_limit", "overloaded", "server_error", "timeout"})
 REQUEST_ID_HEADERS = ("request-id", "x-request-id")
-LONGEST_TEXT = 2000
+MAX_TEXT_LENGTH = 2000
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
@@ -140,4 +140,6 @@ def _is_retryable(status: int, kind: ErrorKind, headers: Mapping[str, str]) -> b
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}… ({len(text) - LONGEST_TEXT} more characters)"
+    return (
+        text if len(text) <= MAX_TEXT_LENGTH else f"{text[:MAX_TEXT_LENGTH]}… ({len(text) - MAX_TEXT_LENGTH} more characters)"
+    )

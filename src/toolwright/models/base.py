@@ -127,6 +127,16 @@ class ToolSpec(Struct, frozen=True):
     input_schema: dict[str, Any]
 
 
+class Sampling(Struct, frozen=True):
+    """How the model is asked, the same in every request."""
+
+    thinking: dict[str, Any] | None = None
+    effort: str | None = None
+    betas: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    limits: AnswerLimits = AnswerLimits()
+
+
 class ModelRequest(Struct, frozen=True):
     """All that one call to a model needs. `model` is the provider's own name for it (without our `openai:` prefix)."""
 

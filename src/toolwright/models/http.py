@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     import httpcore2
 
-MOST_CONNECTIONS = 1000
-MOST_IDLE = 128
+MAX_CONNECTIONS = 1000
+MAX_IDLE = 128
 IDLE_SECONDS = 60.0
 ERROR_BODY_LIMIT = 256 * 1024
 
@@ -84,11 +84,11 @@ class Lease:
     def __init__(self, route: Route) -> None:
         self._connections: _Connections | None = _open_connections(route)
 
-    async def post(self, path: str, headers: Headers, *, body: bytes, timeouts: Timeouts) -> Answer:
+    async def post(self, path: str, headers: Headers, *, body: bytes, timeouts: Timeouts) -> HttpResponse:
         """Send a POST (`path` with its query) and wait for the answer's head. The caller closes the answer."""
         return await self.request("POST", path, headers=headers, body=body, timeouts=timeouts)
 
-    async def request(self, method: str, path: str, *, headers: Headers, body: bytes, timeouts: Timeouts) -> Answer:
+    async def request(self, method: str, path: str, *, headers: Headers, body: bytes, timeouts: Timeouts) -> HttpResponse:
         """The same with any method; without a body it is empty."""
         if self._connections is None:
             raise ModelError("This model has been closed; make a new one.", kind="invalid_request")
@@ -138,7 +138,7 @@ def header(name: str, value: str) -> tuple[bytes, bytes]:
     return name.encode(), value.encode()
 
 
-class Answer:
+class HttpResponse:
     """A response whose body is still coming."""
 
     __slots__ = ("_chunks", "_connection", "_connections", "_response", "headers", "status")
@@ -228,14 +228,14 @@ class _Connections:
         while self._idle:
             await _close_quietly(self._idle.pop())
 
-    async def request(self, method: str, path: str, *, headers: Headers, body: bytes, timeouts: Timeouts) -> Answer:
+    async def request(self, method: str, path: str, *, headers: Headers, body: bytes, timeouts: Timeouts) -> HttpResponse:
         await self._places.acquire()
         connection = None
         try:
             connection = await self._take()
             request = self._request(method, path, headers=headers, body=body, timeouts=timeouts)
             response = await connection.handle_async_request(request)
-            return Answer(response, connection, self)
+            return HttpResponse(response, connection, self)
         except transport_errors() as error:
             await self.put_back(connection)
             raise_as_model_error(error, self._route.origin)
@@ -268,7 +268,7 @@ class _Connections:
         self._places.release()
         if connection is not None and connection.is_idle() and not connection.is_closed():
             self._idle.append(connection)
-        most = MOST_IDLE if self._leases else 0
+        most = MAX_IDLE if self._leases else 0
         while len(self._idle) > most or (len(self._idle) > 1 and self._idle[0].has_expired()):
             await _close_quietly(self._idle.popleft())
 
@@ -322,11 +322,11 @@ def _tls_context(file: str | None, folder: str | None) -> ssl.SSLContext:
 def _connection_limit() -> int:
     """Half of the descriptors that this process may have open; the other half is for tools and files."""
     if sys.platform == "win32":
-        return MOST_CONNECTIONS
+        return MAX_CONNECTIONS
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else max(1, min(MOST_CONNECTIONS, soft // 2))
+    return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else max(1, min(MAX_CONNECTIONS, soft // 2))
 
 
 async def _close_quietly(connection: Any) -> None:

@@ -21,7 +21,7 @@ CACHE_KEY = "anthropic"
 MARK = b',"cache_control":{"type":"ephemeral"}'
 DEFAULT_MAX_TOKENS = 32_000
 ROOM_BESIDE_THINKING = 8_000
-MOST_CACHED_TOOLSETS = 64
+MAX_CACHED_TOOLSETS = 64
 
 BLOCK_FIELDS: dict[str, tuple[str, ...]] = {
     "text": ("text", "citations"),
@@ -159,7 +159,7 @@ def encode_tools(tools: tuple[ToolSpec, ...]) -> bytes:
         if known == tools:
             return encoded
     encoded = _encode_tools(tools)
-    while len(_toolsets) >= MOST_CACHED_TOOLSETS:
+    while len(_toolsets) >= MAX_CACHED_TOOLSETS:
         _toolsets.pop(next(iter(_toolsets)), None)
     _toolsets[id(tools)] = (tools, encoded)  # holds the tuple, so its id cannot be given to another
     return encoded

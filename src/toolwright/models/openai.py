@@ -17,7 +17,7 @@ import msgspec
 from toolwright._version import __version__
 from toolwright.models.api_errors import RETRYABLE_KINDS, error_event, refusal
 from toolwright.models.base import Event, ModelError, ModelRequest, Retry
-from toolwright.models.http import Answer, Leases, Timeouts, header
+from toolwright.models.http import HttpResponse, Leases, Timeouts, header
 from toolwright.models.meter import AnswerMeter
 from toolwright.models.openai_events import ChatTranslator
 from toolwright.models.openai_messages import ChatDialect, request_body, tool_names
@@ -86,7 +86,7 @@ class OpenAIModel:
     async def aclose(self) -> None:
         await self._leases.release()
 
-    async def _ask(self, request: ModelRequest) -> Answer:
+    async def _ask(self, request: ModelRequest) -> HttpResponse:
         body = request_body(request, self._dialect)
         answer = await self._leases.here().post(self._path(), self._request_headers(), body=body, timeouts=self._timeouts)
         if 200 <= answer.status < 300:
@@ -110,7 +110,7 @@ class OpenAIModel:
             raise ModelError("No key for the OpenAI API: set OPENAI_API_KEY.", kind="authentication_failed")
         return [header(name, value) for name, value in {**headers, **self._headers}.items()]
 
-    def _refusal(self, answer: Answer, body: bytes) -> ModelError:
+    def _refusal(self, answer: HttpResponse, body: bytes) -> ModelError:
         error = refusal(answer.status, answer.headers, body)
         if error.kind in ("invalid_request", "server_error") and _is_about_context(str(error)):
             error.kind, error.retryable = "prompt_too_long", False
@@ -130,7 +130,7 @@ def default_dialect(base_url: str) -> ChatDialect:
     return ChatDialect(max_tokens_field="max_completion_tokens" if own else "max_tokens")
 
 
-async def _finish(answer: Answer) -> None:
+async def _finish(answer: HttpResponse) -> None:
     try:
         await answer.finish()
     except ModelError:
@@ -142,7 +142,7 @@ class _ChunkReader:
 
     __slots__ = ("_answer", "_failure", "_idle", "_meter", "_parser", "_silent_since", "_whole", "done")
 
-    def __init__(self, answer: Answer, idle: float, meter: AnswerMeter) -> None:
+    def __init__(self, answer: HttpResponse, idle: float, meter: AnswerMeter) -> None:
         self._answer = answer
         self._meter = meter
         self._idle = idle
@@ -246,7 +246,7 @@ class _ChunkReader:
         return error
 
 
-def answer_id(answer: Answer) -> str | None:
+def answer_id(answer: HttpResponse) -> str | None:
     return answer.headers.get("x-request-id")
 
 

@@ -23,7 +23,7 @@ Block = Mapping[str, Any]
 ChatMessage = dict[str, Any]
 
 VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-LONGEST_NAME = 64
+MAX_NAME_LENGTH = 64
 EFFORT_NAMES = {"max": "xhigh"}
 """Where the chat API has another word for it."""
 RESERVED_FIELDS = frozenset({"messages", "stream", "tools"})
@@ -99,7 +99,7 @@ def wire_name(name: str) -> str:
     if VALID_NAME.fullmatch(name):
         return name
     mark = "_" + sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[: LONGEST_NAME - len(mark)] + mark
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[: MAX_NAME_LENGTH - len(mark)] + mark
 
 
 def tool_names(tools: Iterable[ToolSpec]) -> dict[str, str]:

@@ -44,7 +44,7 @@ class LongRates(Rates, frozen=True, kw_only=True):
     tokens: int
 
 
-class Entry(Rates, frozen=True, kw_only=True):
+class PriceEntry(Rates, frozen=True, kw_only=True):
     """All that the file says of one model."""
 
     provider: str = ""
@@ -54,11 +54,11 @@ class Entry(Rates, frozen=True, kw_only=True):
 
 
 class PriceFile(Struct, frozen=True):
-    models: dict[str, Entry] = {}
+    models: dict[str, PriceEntry] = {}
     web_search_per_1000: dict[str, float] = {}
 
 
-class Limits(Struct, frozen=True):
+class TokenLimits(Struct, frozen=True):
     """In tokens; None where it is not known."""
 
     context_window: int | None
@@ -75,9 +75,9 @@ def cost(model: str, usage: Mapping[str, Any], env: Mapping[str, str] | None = N
     return None if fees is None else _token_cost(usage, _rates(usage, entry)) + fees
 
 
-def limits(model: str, env: Mapping[str, str] | None = None) -> Limits | None:
+def limits(model: str, env: Mapping[str, str] | None = None) -> TokenLimits | None:
     entry = _find(model, _prices(env))
-    return None if entry is None else Limits(entry.context_window, entry.max_output)
+    return None if entry is None else TokenLimits(entry.context_window, entry.max_output)
 
 
 def canonical(model: str) -> str:
@@ -104,14 +104,14 @@ def _or_input(rate: float | None, rates: Rates) -> float:
     return rates.input if rate is None else rate
 
 
-def _rates(usage: Mapping[str, Any], entry: Entry) -> Rates:
+def _rates(usage: Mapping[str, Any], entry: PriceEntry) -> Rates:
     if entry.above is None:
         return entry
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return entry.above if sum(_count(usage, name) for name in names) > entry.above.tokens else entry
 
 
-def _search_fees(usage: Mapping[str, Any], entry: Entry, prices: PriceFile) -> float | None:
+def _search_fees(usage: Mapping[str, Any], entry: PriceEntry, prices: PriceFile) -> float | None:
     searches = _count(usage.get("server_tool_use") or {}, "web_search_requests")
     if not searches:
         return 0.0
@@ -124,7 +124,7 @@ def _count(usage: Mapping[str, Any], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _find(model: str, prices: PriceFile) -> Entry | None:
+def _find(model: str, prices: PriceFile) -> PriceEntry | None:
     name = canonical(model)
     found = prices.models.get(model) or prices.models.get(name)
     if found is not None:

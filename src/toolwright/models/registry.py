@@ -50,7 +50,7 @@ NETWORK_VARIABLES = (
 )
 FORMS = "claude-…, sonnet, opus, haiku, openai:NAME, openai:NAME@URL, anthropic:NAME[@URL], scripted:FILE or replay:FILE"
 KEPT_KEYS = "model-keys.json (toolwright login)"
-MOST_SHARED = 256
+MAX_SHARED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class _Settings:
     network: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
-@lru_cache(maxsize=MOST_SHARED)
+@lru_cache(maxsize=MAX_SHARED)
 def _shared(settings: _Settings) -> _Users:
     return _Users(_connect(settings))
 

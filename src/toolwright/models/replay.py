@@ -21,7 +21,7 @@ from toolwright.models.scripted import Block, ScriptedModel, Turn
 from toolwright.types.errors import OptionsError
 
 SYNTHETIC = "<synthetic>"
-LONGEST_SHOWN = 200
+MAX_SHOWN_LENGTH = 200
 NO_RECORDED_MODEL = "replay"
 
 
@@ -152,6 +152,6 @@ def _compare(recorded: list[str], now: list[str], number: int) -> None:
 def _shown(text: str) -> str:
     return (
         repr(text)
-        if len(text) <= LONGEST_SHOWN
-        else f"{text[:LONGEST_SHOWN]!r} and {len(text) - LONGEST_SHOWN} more characters"
+        if len(text) <= MAX_SHOWN_LENGTH
+        else f"{text[:MAX_SHOWN_LENGTH]!r} and {len(text) - MAX_SHOWN_LENGTH} more characters"
     )

@@ -17,7 +17,7 @@ from anyio.lowlevel import checkpoint
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from toolwright.models.answer_events import DEFAULT_USAGE, Answer, block_events, message_end, message_start
+from toolwright.models.answer_events import DEFAULT_USAGE, ModelAnswer, block_events, message_end, message_start
 from toolwright.models.base import ErrorKind, Event, ModelError, ModelRequest, Retry
 
 RETRYABLE_KINDS = frozenset({"rate_limit", "overloaded", "server_error", "timeout", "connection"})
@@ -168,7 +168,7 @@ class ScriptedModel:
     def _items(self, turn: Turn, label: str) -> Iterator[Event | Wait | WaitFor]:
         """The events of the turn, and between them the waits. Ids are made of the label: the same in every run."""
         blocks = [block_of(part, f"toolu_scripted_{label}_{position}") for position, part in enumerate(turn.content)]
-        answer = Answer(
+        answer = ModelAnswer(
             turn.message_id or f"msg_scripted_{label}",
             turn.model or self.model,
             [block for block in blocks if not isinstance(block, Wait | WaitFor)],

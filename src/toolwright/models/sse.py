@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_LONGEST_RETRY = 3600.0
+_MAX_RETRY_DELAY = 3600.0
 
 
 class ServerEvent(NamedTuple):
@@ -100,7 +100,7 @@ class SseParser:
         elif name == b"id" and b"\0" not in value:
             self.last_id = value.decode("utf-8", "replace")
         elif name == b"retry" and value.isdigit():
-            self.retry_seconds = min(int(value[:9]) / 1000, _LONGEST_RETRY)
+            self.retry_seconds = min(int(value[:9]) / 1000, _MAX_RETRY_DELAY)
 
     def _dispatch(self) -> ServerEvent:
         data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)

@@ -38,26 +38,26 @@ Each name is loaded when it is first used: most of this is about commands, and n
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .calls import Call, Files, Place
-    from .characters import hides_something, made_visible
-    from .explaining import Explanation, explain
-    from .git_commands import keys_are_plain
-    from .grammar import parser_problem, plain_tree
-    from .grants import granted_paths, outside_paths, where_it_leads
-    from .led_rules import with_real_paths
-    from .lines import CommandLine
-    from .policy import Decision, ReasonType, decide, denies_reading, hidden_paths
-    from .reading import read_command
-    from .rules import Rule, RuleSource, parse_rule
-    from .ruleset import RuleSet
+    from toolwright.base.hidden_characters import hides_something, made_visible
+    from toolwright.permissions.calls import Files, PermissionCall, SessionFolders
+    from toolwright.permissions.explanation import Explanation, explain
+    from toolwright.permissions.grants import granted_paths, outside_paths, where_it_leads
+    from toolwright.permissions.linked_rules import with_real_paths
+    from toolwright.permissions.policy import Decision, ReasonType, decide, denies_reading, hidden_paths
+    from toolwright.permissions.rules import Rule, RuleSource, parse_rule
+    from toolwright.permissions.ruleset import RuleSet
+    from toolwright.permissions.shell.command_line import CommandLine
+    from toolwright.permissions.shell.command_walker import read_command
+    from toolwright.permissions.shell.git_commands import keys_are_plain
+    from toolwright.permissions.shell.grammar import parser_problem, plain_tree
 
 __all__ = [
-    "Call",
+    "PermissionCall",
     "CommandLine",
     "Decision",
     "Explanation",
     "Files",
-    "Place",
+    "SessionFolders",
     "ReasonType",
     "Rule",
     "RuleSet",
@@ -80,31 +80,31 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Call": "calls",
-    "Files": "calls",
-    "Place": "calls",
-    "hides_something": "characters",
-    "made_visible": "characters",
-    "Explanation": "explaining",
-    "explain": "explaining",
-    "keys_are_plain": "git_commands",
-    "parser_problem": "grammar",
-    "plain_tree": "grammar",
-    "granted_paths": "grants",
-    "outside_paths": "grants",
-    "where_it_leads": "grants",
-    "with_real_paths": "led_rules",
-    "CommandLine": "lines",
-    "Decision": "policy",
-    "ReasonType": "policy",
-    "decide": "policy",
-    "denies_reading": "policy",
-    "hidden_paths": "policy",
-    "read_command": "reading",
-    "Rule": "rules",
-    "RuleSource": "rules",
-    "parse_rule": "rules",
-    "RuleSet": "ruleset",
+    "PermissionCall": "toolwright.permissions.calls",
+    "Files": "toolwright.permissions.calls",
+    "SessionFolders": "toolwright.permissions.calls",
+    "hides_something": "toolwright.base.hidden_characters",
+    "made_visible": "toolwright.base.hidden_characters",
+    "Explanation": "toolwright.permissions.explanation",
+    "explain": "toolwright.permissions.explanation",
+    "keys_are_plain": "toolwright.permissions.shell.git_commands",
+    "parser_problem": "toolwright.permissions.shell.grammar",
+    "plain_tree": "toolwright.permissions.shell.grammar",
+    "granted_paths": "toolwright.permissions.grants",
+    "outside_paths": "toolwright.permissions.grants",
+    "where_it_leads": "toolwright.permissions.grants",
+    "with_real_paths": "toolwright.permissions.linked_rules",
+    "CommandLine": "toolwright.permissions.shell.command_line",
+    "Decision": "toolwright.permissions.policy",
+    "ReasonType": "toolwright.permissions.policy",
+    "decide": "toolwright.permissions.policy",
+    "denies_reading": "toolwright.permissions.policy",
+    "hidden_paths": "toolwright.permissions.policy",
+    "read_command": "toolwright.permissions.shell.command_walker",
+    "Rule": "toolwright.permissions.rules",
+    "RuleSource": "toolwright.permissions.rules",
+    "parse_rule": "toolwright.permissions.rules",
+    "RuleSet": "toolwright.permissions.ruleset",
 }
 """Which module a name lives in."""
 
@@ -116,6 +116,6 @@ if not TYPE_CHECKING:
 
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from .lines import CommandLine
+    from toolwright.permissions.shell.command_line import CommandLine
 
 
 class Files(Protocol):
@@ -62,7 +62,7 @@ class UnknownFiles:
 UNKNOWN_FILES = UnknownFiles()
 
 
-class Call(Struct, frozen=True):
+class PermissionCall(Struct, frozen=True):
     """One tool call as the gate sees it.
 
     `reads` and `writes` are absolute paths. A path that passes through a link is given twice, as written and as it resolves:
@@ -103,7 +103,7 @@ class Call(Struct, frozen=True):
     """The cage stopped an identical command earlier in this session, so a person is asked now."""
 
 
-class Place(Struct, frozen=True):
+class SessionFolders(Struct, frozen=True):
     """Where the session works. `roots` are further folders besides `cwd`; `home` is what `~` in a rule means."""
 
     cwd: str

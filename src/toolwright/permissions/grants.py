@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .calls import Call, Place
+from toolwright.permissions.calls import PermissionCall, SessionFolders
 
 STRICT = "The boundary is strict: a yes does not open it, adding its folder to the session does."
 
 
-def granted_paths(call: Call, place: Place, *, shown: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def granted_paths(call: PermissionCall, place: SessionFolders, *, shown: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The real paths that a yes to `call` opens, if one of them lies outside the working folders.
 
     `shown` is where paths led when the question was put, if the answer changed the call: a path that the person saw then is
@@ -23,13 +23,13 @@ def granted_paths(call: Call, place: Place, *, shown: Mapping[str, str] | None =
     return tuple(dict.fromkeys((shown or {}).get(written, real) for written, real in call.opens.items()))
 
 
-def outside_paths(call: Call, place: Place) -> tuple[str, ...]:
+def outside_paths(call: PermissionCall, place: SessionFolders) -> tuple[str, ...]:
     """Where the call leads outside the working folders, except to what is read unasked."""
     is_open = place.may_read if call.read_only else lambda path: place.root_of(path) is not None
     return tuple(real for real in call.opens.values() if not is_open(real))
 
 
-def where_it_leads(call: Call, place: Place) -> str:
+def where_it_leads(call: PermissionCall, place: SessionFolders) -> str:
     """Sentences on what the call would open outside the working folders, for whoever is asked; empty if nothing."""
     outside = set(outside_paths(call, place))
     leads = [_led(written, real) for written, real in call.opens.items() if real in outside]

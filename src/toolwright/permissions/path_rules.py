@@ -8,9 +8,9 @@ from posixpath import join
 
 from msgspec import Struct
 
-from .calls import Place
-from .patterns import Anchor, path_expression, split_anchor
-from .rules import Rule
+from toolwright.permissions.calls import SessionFolders
+from toolwright.permissions.patterns import Anchor, path_expression, split_anchor
+from toolwright.permissions.rules import Rule
 
 
 class _Group(Struct, frozen=True):
@@ -35,7 +35,7 @@ class PathRules:
     def __bool__(self) -> bool:
         return bool(self._groups)
 
-    def covering(self, path: str, place: Place, *, whole: bool = False) -> Rule | None:
+    def covering(self, path: str, place: SessionFolders, *, whole: bool = False) -> Rule | None:
         """The rule that covers the normal, absolute `path`; `whole`: what lies below it is what the call is about."""
         for group in self._groups:
             for folder in self._folders(group, place):
@@ -44,7 +44,7 @@ class PathRules:
                     return next(rule for expression, rule in group.each if expression.match(relative))
         return None
 
-    def tester(self, place: Place) -> Callable[[str], bool]:
+    def tester(self, place: SessionFolders) -> Callable[[str], bool]:
         """Whether some rule covers a normal, absolute path: the same answer as `covering`, for very many paths at one place."""
         searches = [
             (join(folder, ""), group.any_of.match)
@@ -63,7 +63,7 @@ class PathRules:
 
         return covers
 
-    def _folders(self, group: _Group, place: Place) -> tuple[str, ...]:
+    def _folders(self, group: _Group, place: SessionFolders) -> tuple[str, ...]:
         """Where the group's patterns start."""
         match group.anchor:
             case "root":

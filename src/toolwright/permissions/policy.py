@@ -15,22 +15,21 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from toolwright.base.hidden_characters import hides_something
+from toolwright.permissions.calls import PermissionCall, SessionFolders, normal_path
+from toolwright.permissions.grants import granted_paths, where_it_leads
+from toolwright.permissions.patterns import glob_matches
+from toolwright.permissions.protected import is_protected
+from toolwright.permissions.rules import NAMED_FIELD, Rule
+from toolwright.permissions.ruleset import RuleIndex, RuleSet
+from toolwright.permissions.shell.caging import obstacle_to_cage, shows_kept
+from toolwright.permissions.shell.command_line import CommandLine, visible
+from toolwright.permissions.shell.command_rules import forbidding
+from toolwright.permissions.shell.command_walker import read_line
+from toolwright.permissions.shell.dangerous_removals import critical_removal, unread_removal
+from toolwright.permissions.shell.grammar import NotParsed, Tree, plain_tree
+from toolwright.permissions.shell.policy import CommandJudge, Obstacle
 from toolwright.types import PermissionBehavior, PermissionMode
-
-from .caging import obstacle_to_cage, shows_kept
-from .calls import Call, Place, normal_path
-from .characters import hides_something
-from .command_rules import forbidding
-from .critical import critical_removal, unread_removal
-from .grammar import NotParsed, Tree, plain_tree
-from .grants import granted_paths, where_it_leads
-from .lines import CommandLine, visible
-from .patterns import glob_matches
-from .protected import is_protected
-from .reading import read_line
-from .rules import NAMED_FIELD, Rule
-from .ruleset import RuleIndex, RuleSet
-from .shell_policy import CommandJudge, Obstacle
 
 ReasonType: TypeAlias = Literal["rule", "mode", "workingDir", "safetyCheck", "preapproved", "hook", "other"]
 ONLY_LOOKS_CAGED = "It only looks: it runs where nothing can be written, no host reached and no secret read."
@@ -56,7 +55,7 @@ class Decision(Struct, frozen=True):
     """Allowed by a rule or the mode: these real paths are opened, of which at least one lies outside the working folders."""
 
 
-def decide(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) -> Decision:
+def decide(call: PermissionCall, *, rules: RuleSet, mode: PermissionMode, place: SessionFolders) -> Decision:
     """The decision for `call`. Adding a deny or ask rule never lets more through; a deny rule always wins."""
     judge = judge_of(call, place)
     decision = (
@@ -77,12 +76,12 @@ def decide(call: Call, *, rules: RuleSet, mode: PermissionMode, place: Place) ->
     return decision
 
 
-def judge_of(call: Call, place: Place) -> CommandJudge | None:
+def judge_of(call: PermissionCall, place: SessionFolders) -> CommandJudge | None:
     """Who judges the call's command line, if it has one."""
     return CommandJudge(call, line_of(call), place) if call.command is not None else None
 
 
-def line_of(call: Call) -> CommandLine:
+def line_of(call: PermissionCall) -> CommandLine:
     """The call's command as it was read; if nobody read it, as far as plain words go."""
     return call.line if call.line is not None else plain_line(call.command or "")
 
@@ -100,13 +99,13 @@ def _plain_only(text: str) -> Tree:
     return tree
 
 
-def denies_reading(path: str, *, rules: RuleSet, place: Place) -> Rule | None:
+def denies_reading(path: str, *, rules: RuleSet, place: SessionFolders) -> Rule | None:
     """The deny rule that hides `path`: searches leave such files out of what they show."""
     normal = normal_path(path)
     return rules.index("deny").reads.covering(normal, place) if normal else None
 
 
-def hidden_paths(*, rules: RuleSet, place: Place) -> Callable[[str], bool] | None:
+def hidden_paths(*, rules: RuleSet, place: SessionFolders) -> Callable[[str], bool] | None:
     """`denies_reading` for very many paths: whether a deny rule hides one; None if no rule hides any."""
     reads = rules.index("deny").reads
     if not reads:
@@ -122,7 +121,7 @@ def hidden_paths(*, rules: RuleSet, place: Place) -> Callable[[str], bool] | Non
     return is_hidden
 
 
-def _forbidden(call: Call, judge: CommandJudge | None, rules: RuleSet, place: Place) -> Decision | None:
+def _forbidden(call: PermissionCall, judge: CommandJudge | None, rules: RuleSet, place: SessionFolders) -> Decision | None:
     """Deny rules, then all that asks in every mode."""
     if call.command is not None and "\0" in call.command:
         return Decision("deny", "The command holds a NUL character, which no command line can.", None, "safetyCheck")
@@ -135,7 +134,7 @@ def _forbidden(call: Call, judge: CommandJudge | None, rules: RuleSet, place: Pl
     return _doubtful(call, doubt or also_doubt) or (_dangerous(judge, place) if judge else None)
 
 
-def _doubtful(call: Call, doubt: Rule | None) -> Decision | None:
+def _doubtful(call: PermissionCall, doubt: Rule | None) -> Decision | None:
     if doubt:
         reason = f"It cannot be told whether the rule {doubt} ({doubt.behavior}) is about this call."
         return Decision("ask", reason, doubt, "safetyCheck")
@@ -145,7 +144,7 @@ def _doubtful(call: Call, doubt: Rule | None) -> Decision | None:
     return Decision("ask", f"{call.name} always needs a person's answer.") if call.must_ask else None
 
 
-def _dangerous(judge: CommandJudge, place: Place) -> Decision | None:
+def _dangerous(judge: CommandJudge, place: SessionFolders) -> Decision | None:
     """Commands that a person has to see in every mode."""
     if hides_something(judge.line.text):
         return Decision(
@@ -161,7 +160,7 @@ def _dangerous(judge: CommandJudge, place: Place) -> Decision | None:
     return None
 
 
-def _hidden_read(call: Call, judge: CommandJudge, rules: RuleSet, mode: PermissionMode) -> Decision | None:
+def _hidden_read(call: PermissionCall, judge: CommandJudge, rules: RuleSet, mode: PermissionMode) -> Decision | None:
     """A command that may read a path that a rule hides. The cage hides what deny rules hide; elsewhere a person is asked."""
     denied, asked = judge.hidden_reads(rules.index("deny")), judge.hidden_reads(rules.index("ask"))
     part = denied or asked
@@ -174,7 +173,9 @@ def _hidden_read(call: Call, judge: CommandJudge, rules: RuleSet, mode: Permissi
     return Decision("ask", reason, None, "safetyCheck")
 
 
-def _strictest(call: Call, judge: CommandJudge | None, index: RuleIndex, place: Place) -> tuple[Rule | None, Rule | None]:
+def _strictest(
+    call: PermissionCall, judge: CommandJudge | None, index: RuleIndex, place: SessionFolders
+) -> tuple[Rule | None, Rule | None]:
     """The rule that is about `call`, and one of which that cannot be told."""
     doubt: Rule | None = None
     for rule in index.named(call.name):
@@ -190,7 +191,7 @@ def _strictest(call: Call, judge: CommandJudge | None, index: RuleIndex, place: 
     return _path_rule_about(call, index, place) or (judge.path_rule(index) if judge else None), doubt
 
 
-def _path_rule_about(call: Call, index: RuleIndex, place: Place) -> Rule | None:
+def _path_rule_about(call: PermissionCall, index: RuleIndex, place: SessionFolders) -> Rule | None:
     if not (index.reads or index.edits):
         return None
     reads = index.reads.covering  # what may not be read may not be written either
@@ -203,7 +204,7 @@ def _normal(paths: Iterable[str]) -> Iterable[str]:
     return (path for path in map(normal_path, paths) if path is not None)
 
 
-def _is_about(rule: Rule, call: Call) -> _Verdict:
+def _is_about(rule: Rule, call: PermissionCall) -> _Verdict:
     """Whether a deny or ask rule, whose name fits, is about this call."""
     if rule.content is None:
         return "matches"
@@ -215,7 +216,7 @@ def _is_about(rule: Rule, call: Call) -> _Verdict:
     return _field_verdict(call, parameter, value)
 
 
-def rule_says(rule: Rule, call: Call, judge: CommandJudge | None, place: Place) -> _Verdict:
+def rule_says(rule: Rule, call: PermissionCall, judge: CommandJudge | None, place: SessionFolders) -> _Verdict:
     """What one rule says about `call` by itself, whatever the others say."""
     index = RuleSet((rule,)).index(rule.behavior)
     if rule.behavior != "allow":
@@ -235,7 +236,7 @@ def _is_host(content: str, host: str) -> bool:
     return wanted == "*" or (given.endswith(wanted[1:]) if wanted.startswith("*.") else given == wanted)
 
 
-def _field_verdict(call: Call, name: str, pattern: str) -> _Verdict:
+def _field_verdict(call: PermissionCall, name: str, pattern: str) -> _Verdict:
     value = call.input.get(name)
     if isinstance(value, (dict, list)):
         return "unclear"
@@ -243,7 +244,9 @@ def _field_verdict(call: Call, name: str, pattern: str) -> _Verdict:
     return "matches" if value is not None and glob_matches(pattern, text) else "differs"
 
 
-def _by_mode(call: Call, judge: CommandJudge | None, rules: RuleSet, mode: PermissionMode, place: Place) -> Decision | None:
+def _by_mode(
+    call: PermissionCall, judge: CommandJudge | None, rules: RuleSet, mode: PermissionMode, place: SessionFolders
+) -> Decision | None:
     match mode:
         case "bypassPermissions":
             return Decision("allow", "Mode bypassPermissions allows every call.", reason_type="mode")
@@ -257,14 +260,14 @@ def _by_mode(call: Call, judge: CommandJudge | None, rules: RuleSet, mode: Permi
             return None
 
 
-def _planned(call: Call, judge: CommandJudge, rules: RuleSet) -> Decision | None:
+def _planned(call: PermissionCall, judge: CommandJudge, rules: RuleSet) -> Decision | None:
     """In mode plan a command runs in the cage; where there is none, only if it plainly looks."""
     if not judge.place.cage and judge.plainly_looks():
         return None
     return _caged(call, judge, rules) or Decision("ask", f"{call.name} {NOT_IN_PLAN}", reason_type="mode")
 
 
-def _caged(call: Call, judge: CommandJudge, rules: RuleSet) -> Decision | None:
+def _caged(call: PermissionCall, judge: CommandJudge, rules: RuleSet) -> Decision | None:
     """A line of programs that only look: it runs in the cage, unless the cage stopped it before."""
     if not judge.place.cage or obstacle_to_cage(judge) is not None or _shows_hidden(judge, rules):
         return None
@@ -281,11 +284,11 @@ def _shows_hidden(judge: CommandJudge, rules: RuleSet) -> bool:
     return bool(denied and shows_kept(judge, denied)) or bool(asked and not judge.looks_exactly())
 
 
-def _is_edit(call: Call) -> bool:
+def _is_edit(call: PermissionCall) -> bool:
     return bool(call.writes) and call.command is None and not call.is_mcp and not call.hosts
 
 
-def _obstacle(call: Call, place: Place) -> str | None:
+def _obstacle(call: PermissionCall, place: SessionFolders) -> str | None:
     """The first path of the call that lies outside the working folders or may not be written unseen."""
     for path in (*call.reads, *call.writes):
         normal = normal_path(path)
@@ -294,7 +297,7 @@ def _obstacle(call: Call, place: Place) -> str | None:
     return _protected_write(call, place)
 
 
-def _protected_write(call: Call, place: Place) -> str | None:
+def _protected_write(call: PermissionCall, place: SessionFolders) -> str | None:
     for path in call.writes:
         normal = normal_path(path)
         if normal is None or is_protected(normal, place):
@@ -302,7 +305,7 @@ def _protected_write(call: Call, place: Place) -> str | None:
     return None
 
 
-def _out_of_reach(call: Call, judge: CommandJudge | None, place: Place) -> Decision | None:
+def _out_of_reach(call: PermissionCall, judge: CommandJudge | None, place: SessionFolders) -> Decision | None:
     """Writes that no allow rule can let through."""
     path = _protected_write(call, place) or (judge.protected_write() if judge else None)
     if path is None:
@@ -310,7 +313,7 @@ def _out_of_reach(call: Call, judge: CommandJudge | None, place: Place) -> Decis
     return Decision("ask", f"Writing {path} needs a person's answer: it is a protected path.", None, "safetyCheck", path)
 
 
-def _allowed(call: Call, index: RuleIndex, place: Place) -> Decision | None:
+def _allowed(call: PermissionCall, index: RuleIndex, place: SessionFolders) -> Decision | None:
     rule = _naming_rule(call, index) or _path_rule_covering(call, index, place)
     if rule:
         return Decision("allow", f"The rule {rule} allows it.", rule, "rule")
@@ -319,13 +322,13 @@ def _allowed(call: Call, index: RuleIndex, place: Place) -> Decision | None:
     return _looking(call, place) if call.read_only and not call.is_mcp and call.reads and call.command is None else None
 
 
-def _naming_rule(call: Call, index: RuleIndex) -> Rule | None:
+def _naming_rule(call: PermissionCall, index: RuleIndex) -> Rule | None:
     """The rule that covers the call by its name, a field or, word for word, its command; parts of commands are judged apart."""
     word_for_word = index.commands.exact.get(call.command) if call.name == "Bash" and call.command is not None else None
     return word_for_word or next((rule for rule in index.named(call.name, server=call.server) if _covers(rule, call)), None)
 
 
-def _command_allowed(call: Call, judge: CommandJudge, rules: RuleSet, mode: PermissionMode) -> Decision:
+def _command_allowed(call: PermissionCall, judge: CommandJudge, rules: RuleSet, mode: PermissionMode) -> Decision:
     """A command line: covered part by part, or run in a sandbox that is trusted."""
     if call.sandboxed and judge.line.unparsed is None:
         return Decision("allow", "The command runs in a sandbox.", reason_type="mode")
@@ -340,7 +343,7 @@ def _command_allowed(call: Call, judge: CommandJudge, rules: RuleSet, mode: Perm
     return Decision("allow", found.reason, reason_type="workingDir")
 
 
-def _looking(call: Call, place: Place) -> Decision:
+def _looking(call: PermissionCall, place: SessionFolders) -> Decision:
     """A built-in tool that only reads files."""
     path = next((path for path in call.reads if not _may_read(path, place)), None) or next(iter(call.writes), None)
     if path is None:
@@ -349,12 +352,12 @@ def _looking(call: Call, place: Place) -> Decision:
     return Decision("ask", reason, None, "workingDir", path)
 
 
-def _may_read(path: str, place: Place) -> bool:
+def _may_read(path: str, place: SessionFolders) -> bool:
     normal = normal_path(path)
     return normal is not None and place.may_read(normal)
 
 
-def _covers(rule: Rule, call: Call) -> bool:
+def _covers(rule: Rule, call: PermissionCall) -> bool:
     """Whether an allow rule, whose name fits, covers this call entirely."""
     if rule.content is None:
         return True
@@ -363,7 +366,7 @@ def _covers(rule: Rule, call: Call) -> bool:
     return rule.tool in NAMED_FIELD and _field_verdict(call, NAMED_FIELD[rule.tool], rule.content) == "matches"
 
 
-def _path_rule_covering(call: Call, index: RuleIndex, place: Place) -> Rule | None:
+def _path_rule_covering(call: PermissionCall, index: RuleIndex, place: SessionFolders) -> Rule | None:
     """The path rule that covers every path of a file tool's call: `Edit` for writes, either for reads.
 
     What is read unasked anyway, such as a link inside that leads out, needs no rule of its own.

@@ -9,6 +9,7 @@ import re
 from fnmatch import translate
 from unicodedata import normalize
 
+from toolwright.permissions.calls import SessionFolders
 from toolwright.types.protected_names import (
     ALL_BEGINNINGS,
     ALL_FILES,
@@ -19,12 +20,10 @@ from toolwright.types.protected_names import (
     OPEN_FOLDERS,
 )
 
-from .calls import Place
-
 _PATTERNS = re.compile("|".join(f"/{translate(pattern)}" for pattern in ALL_PATTERNS))
 
 
-def is_protected(path: str, place: Place) -> bool:
+def is_protected(path: str, place: SessionFolders) -> bool:
     """Whether writing to the normal, absolute `path` has to be seen by a person."""
     root = place.root_of(path)
     if any(_is_in(path, own) and not (root is not None and _is_in(root, own)) for own in place.own):
@@ -43,7 +42,7 @@ def is_protected(path: str, place: Place) -> bool:
     )
 
 
-def _is_of_a_repository(path: str, start: int, place: Place) -> bool:
+def _is_of_a_repository(path: str, start: int, place: SessionFolders) -> bool:
     """Whether a name on the way, from `start` on, belongs to a repository that is none by its name: a `HEAD` lies beside it."""
     while start < len(path):
         end = path.find("/", start + 1) % (len(path) + 1)

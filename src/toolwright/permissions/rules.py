@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from toolwright.permissions.patterns import path_problem
 from toolwright.types import OptionsError, PermissionBehavior
-
-from .patterns import path_problem
 
 RuleSource: TypeAlias = Literal["policySettings", "userSettings", "projectSettings", "localSettings", "options", "session"]
 Canonical: TypeAlias = Callable[[str], str]
@@ -118,8 +117,10 @@ def _content_problem(rule: Rule, content: str) -> str | None:
 def _command_problem(rule: Rule, content: str) -> str | None:
     if not content.strip("*: "):
         return "it names no command"
-    from .command_rules import fixed_words  # what is known of commands: for rules and calls that are about some
-    from .wrappers import runs_its_arguments
+    from toolwright.permissions.shell.command_rules import (
+        fixed_words,  # what is known of commands: for rules and calls that are about some
+    )
+    from toolwright.permissions.shell.wrappers import runs_its_arguments
 
     words = fixed_words(content)
     if words == ["xargs"]:  # what it runs is judged by itself

@@ -11,11 +11,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import get_args
 
+from toolwright.permissions.path_rules import PathRules
+from toolwright.permissions.patterns import glob_matches
+from toolwright.permissions.rules import FORMS_OF, PATH_TOOLS, Canonical, Rule, RuleSource, checked, parse_rule, whole_tool
 from toolwright.types import OptionsError, PermissionBehavior, PermissionUpdate
-
-from .path_rules import PathRules
-from .patterns import glob_matches
-from .rules import FORMS_OF, PATH_TOOLS, Canonical, Rule, RuleSource, checked, parse_rule, whole_tool
 
 _SERVER = re.compile(r"(mcp__[^*]+)__\*")
 """`mcp__srv__*` says the same as `mcp__srv`."""
@@ -92,7 +91,9 @@ class RuleIndex:
     __slots__ = ("_by_name", "_globs", "commands", "edits", "reads")
 
     def __init__(self, rules: list[Rule], *, widely: bool) -> None:
-        from .command_rules import CommandRules  # what is known of commands: not before a call is judged
+        from toolwright.permissions.shell.command_rules import (
+            CommandRules,  # what is known of commands: not before a call is judged
+        )
 
         self._by_name: dict[str, list[Rule]] = {}
         self._globs: list[Rule] = []

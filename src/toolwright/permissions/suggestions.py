@@ -11,14 +11,13 @@ from posixpath import dirname
 
 from msgspec.structs import replace
 
+from toolwright.permissions.calls import PermissionCall, SessionFolders, normal_path
+from toolwright.permissions.policy import decide, judge_of
+from toolwright.permissions.protected import is_protected
+from toolwright.permissions.rules import Rule, whole_tool
+from toolwright.permissions.ruleset import RuleSet
+from toolwright.permissions.shell.breadth import breadth_note
 from toolwright.types import OptionsError, PermissionMode, PermissionRuleValue, PermissionUpdate
-
-from .breadth import breadth_note
-from .calls import Call, Place, normal_path
-from .policy import decide, judge_of
-from .protected import is_protected
-from .rules import Rule, whole_tool
-from .ruleset import RuleSet
 
 NO_RULES = RuleSet()
 
@@ -42,7 +41,9 @@ RUNS_TASKS = frozenset(
 """Commands that run what the project itself has named: whoever allows one of its tasks often means all of them."""
 
 
-def suggestions(call: Call, *, rules: RuleSet = NO_RULES, mode: PermissionMode, place: Place) -> list[PermissionUpdate]:
+def suggestions(
+    call: PermissionCall, *, rules: RuleSet = NO_RULES, mode: PermissionMode, place: SessionFolders
+) -> list[PermissionUpdate]:
     """The updates to offer with a permission question about `call`; none for a call that must always be asked about."""
     if call.must_ask:
         return []
@@ -57,14 +58,14 @@ def suggestions(call: Call, *, rules: RuleSet = NO_RULES, mode: PermissionMode, 
     return [_rules([PermissionRuleValue(call.name)])]
 
 
-def _for_command(call: Call, rules: RuleSet, mode: PermissionMode, place: Place) -> list[PermissionUpdate]:
+def _for_command(call: PermissionCall, rules: RuleSet, mode: PermissionMode, place: SessionFolders) -> list[PermissionUpdate]:
     """The command itself, the tasks of its kind, and, if all it does is edit files, the folder and mode for that."""
     named = [_rules([_rule(call.name, content)]) for content in _contents(call)]
     helping = [update for update in named if _helps(update, call, rules, mode, place)]
     return helping + _for_edits(call, rules, mode, place)
 
 
-def _contents(call: Call) -> list[str]:
+def _contents(call: PermissionCall) -> list[str]:
     command = call.command or ""
     if not command or "*" in command or any(character < " " for character in command):
         return []  # without content a rule is about every command
@@ -73,7 +74,7 @@ def _contents(call: Call) -> list[str]:
     return [command, f"{task} *"] if task is not None and words != task.split() else [command]
 
 
-def _helps(update: PermissionUpdate, call: Call, rules: RuleSet, mode: PermissionMode, place: Place) -> bool:
+def _helps(update: PermissionUpdate, call: PermissionCall, rules: RuleSet, mode: PermissionMode, place: SessionFolders) -> bool:
     try:
         wider = rules.with_update(update)
     except OptionsError:  # a command that cannot be written as a rule
@@ -81,7 +82,7 @@ def _helps(update: PermissionUpdate, call: Call, rules: RuleSet, mode: Permissio
     return decide(call, rules=wider, mode=mode, place=place).behavior == "allow"
 
 
-def _for_edits(call: Call, rules: RuleSet, mode: PermissionMode, place: Place) -> list[PermissionUpdate]:
+def _for_edits(call: PermissionCall, rules: RuleSet, mode: PermissionMode, place: SessionFolders) -> list[PermissionUpdate]:
     judge = judge_of(call, place)
     if judge is None or mode == "plan":
         return []
@@ -93,14 +94,14 @@ def _for_edits(call: Call, rules: RuleSet, mode: PermissionMode, place: Place) -
     return _to_accept_edits(outside, mode)
 
 
-def _for_writes(call: Call, mode: PermissionMode, place: Place) -> list[PermissionUpdate]:
+def _for_writes(call: PermissionCall, mode: PermissionMode, place: SessionFolders) -> list[PermissionUpdate]:
     paths = [normal_path(path) for path in call.writes]
     if any(path is None or is_protected(path, place) for path in paths):
         return []
     return _to_accept_edits(_folders_outside([path for path in paths if path], place), mode)
 
 
-def _folders_outside(paths: list[str], place: Place) -> list[str]:
+def _folders_outside(paths: list[str], place: SessionFolders) -> list[str]:
     return sorted({dirname(path) for path in paths if place.root_of(path) is None} - {"/"})
 
 
@@ -111,7 +112,7 @@ def _to_accept_edits(outside: list[str], mode: PermissionMode) -> list[Permissio
     return updates
 
 
-def _for_reads(call: Call, place: Place) -> list[PermissionUpdate]:
+def _for_reads(call: PermissionCall, place: SessionFolders) -> list[PermissionUpdate]:
     paths = (normal_path(path) for path in call.reads)
     outside = sorted({path for path in paths if path and not place.may_read(path)})
     folders = {path if call.searches else dirname(path) for path in outside} - {"/"}

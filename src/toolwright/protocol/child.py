@@ -16,7 +16,7 @@ from functools import partial
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-from toolwright.concurrency import spawn
+from toolwright.base.concurrency import spawn
 
 EXIT_SECONDS = 5.0
 KEPT_LINES = 50

@@ -18,9 +18,9 @@ from typing import Any
 
 import anyio
 
-from toolwright.concurrency import OwnedTask, spawn
+from toolwright.base.concurrency import OwnedTask, spawn
+from toolwright.base.ids import new_uuid
 from toolwright.protocol.lines import Frame
-from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeSDKError, CLIConnectionError, ControlError
 
 Write = Callable[[Frame], Awaitable[None]]

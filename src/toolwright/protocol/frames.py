@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolwright.stamps import new_uuid, timestamp
+from toolwright.base.ids import new_uuid, timestamp
 
 Frame = dict[str, Any]
 

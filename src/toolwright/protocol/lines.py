@@ -168,7 +168,7 @@ def _decode_leniently(line: bytes) -> Frame:
     return frame
 
 
-MOST_WAITING = 8 << 20
+MAX_WAITING = 8 << 20
 """Bytes, roughly, of frames that may wait for a slow reader."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from toolwright.concurrency import Channel
+from toolwright.base.concurrency import Channel
 from toolwright.protocol.lines import Frame, LineSplitter, decode, encode
 from toolwright.protocol.transport import Transport
 from toolwright.types import CLIConnectionError

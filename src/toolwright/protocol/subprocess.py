@@ -20,8 +20,8 @@ from weakref import WeakSet
 import anyio
 from anyio.abc import Process
 
-from toolwright.access import closed_folder_in_words
-from toolwright.concurrency import OwnedTask, spawn
+from toolwright.base.access import closed_folder_in_words
+from toolwright.base.concurrency import OwnedTask, spawn
 from toolwright.protocol import child
 from toolwright.protocol.lines import Frame, FrameReader, LineSplitter, decode_rest
 from toolwright.protocol.private_arguments import out_of_sight

@@ -15,50 +15,51 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from msgspec.structs import replace
 
+from toolwright.config import options_check as checks
+from toolwright.config.model_selection import choose_models, sampling, whole_number
+from toolwright.config.session_config import Remembering, SessionConfig, ground_of, notes_on
 from toolwright.hooks import Background, Hook, HookRunner, Scene
+from toolwright.hooks.session.hook_reporter import HookNews
+from toolwright.hooks.session.session_hooks import SessionHooks
+from toolwright.mcp.session.progress import progress_frames
+from toolwright.mcp.session.prompts import ServerPrompts
+from toolwright.mcp.session.timeouts import first_turn_patience, output_limit, waits_for_servers
+from toolwright.mcp.session.tool_search import WaitingTools, policy_of
+from toolwright.mcp.session.toolbox import Toolbox
 from toolwright.models import prices
+from toolwright.models.usage import Ledger
+from toolwright.permissions.session.approval import TIMEOUT, Approver
+from toolwright.permissions.session.gate import Gate, no_judge
+from toolwright.permissions.session.gate_selection import SessionBounds, judge_of, rules_of
+from toolwright.permissions.session.permission_call import OF_ITS_OWN
 from toolwright.protocol import frames
-from toolwright.runtime import checks, notices, pacing
-from toolwright.runtime.asking import PATIENCE, Asking
+from toolwright.runtime import notices, pacing
 from toolwright.runtime.background import BackgroundTasks
-from toolwright.runtime.call_facts import OF_ITS_OWN
 from toolwright.runtime.context_usage import ASSUMED_WINDOW
 from toolwright.runtime.conversation import Conversation
-from toolwright.runtime.gate import Gate, no_judge
-from toolwright.runtime.ground import Ground, Remembering, ground_of, notes_on
-from toolwright.runtime.hook_news import HookNews
 from toolwright.runtime.host import host_of
 from toolwright.runtime.initialization import PLAN_FLAG, as_agent, tool_aliases
-from toolwright.runtime.ledger import Ledger
-from toolwright.runtime.limits import Limits
-from toolwright.runtime.model_choice import choose_models, sampling, whole_number
-from toolwright.runtime.permission_choice import SessionBounds, judge_of, rules_of
-from toolwright.runtime.planning import PlanNews
+from toolwright.runtime.limits import TurnLimits
+from toolwright.runtime.plan_mode import PlanNews
 from toolwright.runtime.resume import Beginning, begun
-from toolwright.runtime.server_progress import progress_frames
-from toolwright.runtime.server_prompts import ServerPrompts
-from toolwright.runtime.server_waits import first_turn_patience, output_limit, waits_for_servers
 from toolwright.runtime.session import CLOSE_SECONDS, LocalSession, Parts
-from toolwright.runtime.session_hooks import SessionHooks
 from toolwright.runtime.system_prompt import system_prompt
 from toolwright.runtime.tool_calls import ToolRunner
-from toolwright.runtime.tool_choice import Offered, offered_tools
-from toolwright.runtime.tool_search import WaitingTools, policy_of
-from toolwright.runtime.toolbox import Toolbox
+from toolwright.runtime.tool_selection import Offered, offered_tools
 from toolwright.sessions import config_dir
-from toolwright.tools.standing import Standing, Todo
+from toolwright.tools.session_state import Standing, Todo
 from toolwright.types import CanUseTool, ClaudeAgentOptions, OptionsError, PermissionMode
 from toolwright.workspace import BadPath, CommandNotStarted, Workspace
 
 if TYPE_CHECKING:
-    from toolwright.mcp.audience import Audience
-    from toolwright.mcp.external import ExternalServer
+    from toolwright.egress.session import Egress
+    from toolwright.mcp.client.server_connection import ExternalServer
+    from toolwright.mcp.client.server_events import Audience
+    from toolwright.mcp.session.server_selection import ServerGround
     from toolwright.models.registry import ResolvedModel
-    from toolwright.runtime.seams import Host
-    from toolwright.runtime.tool_servers import ServerGround
-    from toolwright.workspace.child_limits import ChildLimits
-    from toolwright.workspace.egress.session import Egress
-    from toolwright.workspace.sandbox.cage import CageRules
+    from toolwright.processes.resource_limits import ChildLimits
+    from toolwright.runtime.interfaces import Host
+    from toolwright.sandbox.cage.cage import CageRules
 
 REPLAY_FLAG = "replay-user-messages"
 
@@ -111,7 +112,7 @@ class Assembly:
     )
 
     def __init__(
-        self, options: ClaudeAgentOptions, host: Host, session: LocalSession, *, ground: Ground, beginning: Beginning
+        self, options: ClaudeAgentOptions, host: Host, session: LocalSession, *, ground: SessionConfig, beginning: Beginning
     ) -> None:
         self._options, self._host, self._session = options, host, session
         self._ground = ground
@@ -153,7 +154,7 @@ class Assembly:
         background = Background()
         configured: Mapping[str, Sequence[Hook]] = {}
         if self._ground.settings.hooks_in_force:
-            from toolwright.runtime.settings_hooks import HookGround, settings_hooks  # most sessions have none
+            from toolwright.hooks.session.settings_hooks import HookGround, settings_hooks  # most sessions have none
 
             around = HookGround(self._workspace, self._toolbox, self._ground.env, news, background)
             configured = settings_hooks(self._ground.settings, around)
@@ -169,8 +170,8 @@ class Assembly:
         return PromptTool(str(name), self._toolbox).ask
 
     def _make_gate(self) -> Gate:
-        patience = whole_number(self._ground.env, "TOOLWRIGHT_PERMISSION_SECONDS", int(PATIENCE))
-        asking = Asking(self._who_is_asked(), self._hooks, self._session.waiting_for_person, patience)
+        patience = whole_number(self._ground.env, "TOOLWRIGHT_PERMISSION_SECONDS", int(TIMEOUT))
+        asking = Approver(self._who_is_asked(), self._hooks, self._session.waiting_for_person, patience)
         bounds = SessionBounds(self._options, self._ground, self._workspace, hooks=self._hooks, tell_mode=self.tell_mode)
         judge = no_judge if self._judge is None else self._judge
         rules = rules_of(self._options, self._ground)
@@ -194,7 +195,7 @@ class Assembly:
             beginning.journal,
             ledger,
             self._session.emit,
-            limits=Limits(options.max_turns, options.max_budget_usd),
+            limits=TurnLimits(options.max_turns, options.max_budget_usd),
             sampling=sampling(options, self._ground.env),
             structured=offered.structured,
             recall=self._remembering.beginning,
@@ -204,7 +205,7 @@ class Assembly:
             used_ids=beginning.used_ids,
             deferred=beginning.deferred,
             take_news=self.take_news,
-            heard=partial(self._session.heard, pacing.callback_pause(self._ground.env) * pacing.PATIENCE),
+            heard=partial(self._session.heard, pacing.callback_pause(self._ground.env) * pacing.TIMEOUT),
             commands=ServerPrompts(self._toolbox, self._workspace, longest=longest),
         )
 
@@ -220,13 +221,13 @@ class Assembly:
         """Put commands into a sandbox if options or settings ask for one; the answer is its way out, if it has one."""
         if self._options.sandbox is None and self._ground.settings.sandbox is None:
             return None
-        from toolwright.runtime import sandboxing  # only for sessions that say something about it
+        from toolwright.sandbox.session import sandbox_setup as sandboxing  # only for sessions that say something about it
 
         config = sandboxing.sandbox_config(self._options, self._ground.settings.sandbox)
         if config is None:
             return None
         gate = self._gate
-        surroundings = sandboxing.Surroundings(
+        surroundings = sandboxing.SandboxContext(
             self._workspace,
             self._ground.env,
             lambda: gate.rules,
@@ -250,7 +251,7 @@ class Assembly:
         return choose_models(model, self._options, self._ground)
 
     def make_servers(self, given: Any) -> tuple[dict[str, ExternalServer], dict[str, str]]:
-        from toolwright.runtime.tool_servers import servers_asked_for
+        from toolwright.mcp.session.server_selection import servers_asked_for
 
         return servers_asked_for(given, self._server_ground())
 
@@ -280,7 +281,7 @@ class Assembly:
 
     def cage_rules(self) -> CageRules:
         """What holds for commands that nobody was asked about."""
-        from toolwright.runtime.cage_setup import cage_rules  # only for sessions that run such commands
+        from toolwright.sandbox.session.cage_setup import cage_rules  # only for sessions that run such commands
 
         gate, env = self._gate, self._ground.env
         return cage_rules(self._workspace, env, str(config_dir(env)), gate.rules, gate.bounds.place())
@@ -327,13 +328,13 @@ class Assembly:
     def _servers_outside(self) -> Mapping[str, ExternalServer]:
         if not self._options.mcp_servers and not self._ground.settings.mcp_servers:
             return {}
-        from toolwright.runtime.tool_servers import external_servers
+        from toolwright.mcp.session.server_selection import external_servers
 
         return external_servers(self._options, self._server_ground())
 
     def _server_ground(self) -> ServerGround:
         """What they get of this session. It has the session's folders as they are now, without a scratch folder of later."""
-        from toolwright.runtime.tool_servers import ServerGround, answering_of, sampler_of, surroundings
+        from toolwright.mcp.session.server_selection import ServerGround, answering_of, sampler_of, surroundings
 
         roots, can_use_tool, waiting = self._workspace.roots, self._host.can_use_tool, self._session.waiting_for_person
         answering = answering_of(can_use_tool, waiting, lambda: roots)
@@ -342,7 +343,7 @@ class Assembly:
         return ServerGround(replace(around, sampler=sampler), self._ground.settings, self._audience)
 
     def _audience(self, server: str) -> Audience:
-        from toolwright.mcp.audience import Audience
+        from toolwright.mcp.client.server_events import Audience
 
         return Audience(progress=progress_frames(server, self._session), tell=lambda line: self.tell(f"toolwright: {line}"))
 
@@ -350,17 +351,17 @@ class Assembly:
 # the workspace
 
 
-def workspace_of(options: ClaudeAgentOptions, ground: Ground, beginning: Beginning) -> Workspace:
+def workspace_of(options: ClaudeAgentOptions, ground: SessionConfig, beginning: Beginning) -> Workspace:
     workspace = open_workspace(options, ground)
     if options.enable_file_checkpointing:
-        from toolwright.workspace.checkpoints import FileHistory  # loaded only for sessions that keep checkpoints
+        from toolwright.files.checkpoints import FileHistory  # loaded only for sessions that keep checkpoints
 
         workspace.history = FileHistory(str(config_dir(ground.env) / "file-history" / beginning.session_id))
     workspace.reads.restore(beginning.files_seen)
     return workspace
 
 
-def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
+def open_workspace(options: ClaudeAgentOptions, ground: SessionConfig) -> Workspace:
     of_settings = (folder for folder in ground.settings_folders().values() if os.path.isdir(folder))
     explicit = {**ground.settings.env, **options.env}
     state_dir = str(config_dir(ground.env))
@@ -384,22 +385,22 @@ def open_workspace(options: ClaudeAgentOptions, ground: Ground) -> Workspace:
         raise OptionsError(f"user: {error}") from None
 
 
-def command_limits(options: ClaudeAgentOptions, ground: Ground) -> ChildLimits | None:
+def command_limits(options: ClaudeAgentOptions, ground: SessionConfig) -> ChildLimits | None:
     if options.sandbox is None and ground.settings.sandbox is None:
         return None
-    from toolwright.runtime import sandboxing  # only for sessions that say something about it
+    from toolwright.sandbox.session import sandbox_setup as sandboxing  # only for sessions that say something about it
 
     return sandboxing.limits_of(sandboxing.said_of_sandbox(options, ground.settings.sandbox))
 
 
-def added_folders(options: ClaudeAgentOptions, ground: Ground) -> tuple[str, ...]:
+def added_folders(options: ClaudeAgentOptions, ground: SessionConfig) -> tuple[str, ...]:
     return tuple(os.path.join(ground.cwd, os.path.expanduser(os.fspath(folder))) for folder in options.add_dirs)
 
 
 # tools
 
 
-def waiting_tools(ground: Ground, model: ResolvedModel, beginning: Beginning) -> WaitingTools:
+def waiting_tools(ground: SessionConfig, model: ResolvedModel, beginning: Beginning) -> WaitingTools:
     """Where tools of servers wait to be searched for, if there are too many for this model's context."""
     limits = prices.limits(model.id)
     waiting = WaitingTools(policy_of(ground.env), (limits.context_window if limits else None) or ASSUMED_WINDOW)

@@ -13,10 +13,10 @@ from toolwright.protocol import frames
 from toolwright.workspace import UnknownShell, Workspace
 
 if TYPE_CHECKING:
-    from toolwright.workspace.background import BackgroundShell
+    from toolwright.processes.background import BackgroundShell
 
 TASK_TYPE = "local_bash"
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 _NOTIFIED = {"completed": "completed", "failed": "failed", "killed": "stopped"}
 
 
@@ -118,7 +118,7 @@ def is_worth_a_turn(shell: BackgroundShell) -> bool:
 
 def summary(shell: BackgroundShell) -> str:
     """One sentence on how a task ended."""
-    name = shell.description if len(shell.description) <= LONGEST_NAME else f"{shell.description[:LONGEST_NAME]}…"
+    name = shell.description if len(shell.description) <= MAX_NAME_LENGTH else f"{shell.description[:MAX_NAME_LENGTH]}…"
     if shell.problem is not None:
         return f'Background command "{name}" was ended: {shell.problem}.'
     if shell.status == "killed":

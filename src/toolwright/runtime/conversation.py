@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
-from toolwright.models.base import AnswerLimits, History, HistoryMessage, ModelRequest
+from toolwright.base.ids import new_uuid
+from toolwright.base.worker_threads import in_thread
+from toolwright.models.base import History, HistoryMessage, ModelRequest, Sampling
 from toolwright.protocol import frames
-from toolwright.runtime.limits import Limits
+from toolwright.runtime.limits import TurnLimits
 from toolwright.runtime.pacing import at_once
-from toolwright.stamps import new_uuid
 from toolwright.types import ControlError
-from toolwright.workspace.limits import in_thread
 
 if TYPE_CHECKING:
+    from toolwright.hooks.session.session_hooks import SessionHooks
+    from toolwright.mcp.session.toolbox import Toolbox
     from toolwright.models.registry import ResolvedModel
-    from toolwright.runtime.ledger import Ledger
-    from toolwright.runtime.session_hooks import SessionHooks
+    from toolwright.models.usage import Ledger
     from toolwright.runtime.structured_output import StructuredOutput
     from toolwright.runtime.tool_calls import ToolCall, ToolRunner
-    from toolwright.runtime.toolbox import Toolbox
     from toolwright.sessions import Journal
 
 THINKING = ("thinking", "redacted_thinking")
@@ -29,7 +29,7 @@ LONG_HISTORY = 2000
 """Messages; fewer are given up in a moment."""
 
 
-class Commands(Protocol):
+class SlashCommands(Protocol):
     """Slash commands."""
 
     def rows(self) -> list[dict[str, Any]]:
@@ -54,16 +54,6 @@ class NoCommands:
 Emit = Callable[[frames.Frame], Awaitable[None]]
 
 
-class Sampling(Struct, frozen=True):
-    """How the model is asked, the same in every request."""
-
-    thinking: dict[str, Any] | None = None
-    effort: str | None = None
-    betas: tuple[str, ...] = ()
-    max_tokens: int | None = None
-    limits: AnswerLimits = AnswerLimits()
-
-
 class Conversation(Struct):
     """One conversation's state. A turn reads and grows it; nothing else writes to `history`."""
 
@@ -77,7 +67,7 @@ class Conversation(Struct):
     journal: Journal
     ledger: Ledger
     emit: Emit
-    limits: Limits = field(default_factory=Limits)
+    limits: TurnLimits = field(default_factory=TurnLimits)
     sampling: Sampling = field(default_factory=Sampling)
     structured: StructuredOutput | None = None
     partial_messages: bool = False
@@ -97,7 +87,7 @@ class Conversation(Struct):
     heard: Callable[[], Awaitable[None]] = at_once
     """Gives whoever reads a moment to see what was said, before something is asked or done because of it."""
 
-    commands: Commands = field(default_factory=NoCommands)
+    commands: SlashCommands = field(default_factory=NoCommands)
     """What a message that begins with a slash may mean."""
 
     def __post_init__(self) -> None:

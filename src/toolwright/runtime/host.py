@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolwright.runtime.seams import Host
+from toolwright.runtime.interfaces import Host
 from toolwright.types import ClaudeAgentOptions, OptionsError
 
 
@@ -16,7 +16,7 @@ def host_of(options: ClaudeAgentOptions) -> Host:
     here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
     if not here:
         return Host(options.can_use_tool, hooks)
-    from toolwright.mcp.server import tool_server_of  # not every host has tools of its own
+    from toolwright.mcp.author.server import tool_server_of  # not every host has tools of its own
 
     try:
         return Host(options.can_use_tool, hooks, {name: tool_server_of(name, config) for name, config in here.items()})

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from toolwright.runtime.ending import Ending, failed
+from toolwright.runtime.turn_result import TurnResult, failed
 
 if TYPE_CHECKING:
-    from toolwright.runtime.ledger import Ledger
+    from toolwright.models.usage import Ledger
 
 
-class Limits(Struct, frozen=True):
+class TurnLimits(Struct, frozen=True):
     """None, or 0 rounds, is no limit."""
 
     max_turns: int | None = None
     max_budget_usd: float | None = None
 
-    def over_turns(self, rounds: int) -> Ending | None:
+    def over_turns(self, rounds: int) -> TurnResult | None:
         if not self.max_turns or rounds < self.max_turns:
             return None
         return failed("error_max_turns", "max_turns", f"Reached the maximum number of turns ({self.max_turns}).")
 
-    def over_budget(self, ledger: Ledger, model: str) -> Ending | None:
+    def over_budget(self, ledger: Ledger, model: str) -> TurnResult | None:
         """`model` is the one that answered last. One without a price cannot be held to a budget, and that is an error."""
         budget = self.max_budget_usd
         if budget is None:

@@ -8,7 +8,7 @@ from toolwright.protocol import frames
 
 if TYPE_CHECKING:
     from toolwright.models.base import ModelError, Retry
-    from toolwright.runtime.gate import Verdict
+    from toolwright.permissions.session.gate import Verdict
     from toolwright.runtime.tool_calls import ToolCall
 
 ERROR_NAMES = {

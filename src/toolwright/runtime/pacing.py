@@ -13,12 +13,12 @@ import anyio
 
 CALLBACK_PAUSE_MS = 2.0
 PAUSE_VARIABLE = "TOOLWRIGHT_CALLBACK_PAUSE_MS"
-LATE, MOST_PAUSES = 2.0, 10
+LATE, MAX_PAUSES = 2.0, 10
 """A pause that took so many times as long as it should was taken on a busy machine, where the reader is late as well: it is
 taken again, so often at most."""
-LONGEST = 0.1
+MAX_LENGTH = 0.1
 """The most seconds that a slow reader at the other end of a wire gets."""
-PATIENCE = 25.0
+TIMEOUT = 25.0
 """How many pauses a reader in this process is waited for that is not back for more; one that is back is not waited for."""
 
 
@@ -29,11 +29,11 @@ async def taken_in(taken: Callable[[], Awaitable[None]], seconds: float) -> None
     """
     begun = time.perf_counter()
     await taken()
-    await pause(max(seconds, min(2 * (time.perf_counter() - begun), LONGEST)))
+    await pause(max(seconds, min(2 * (time.perf_counter() - begun), MAX_LENGTH)))
 
 
 async def pause(seconds: float) -> None:
-    for _ in range(MOST_PAUSES):
+    for _ in range(MAX_PAUSES):
         begun = time.perf_counter()
         await anyio.sleep(seconds)
         if time.perf_counter() - begun < LATE * seconds:

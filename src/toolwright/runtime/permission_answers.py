@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from toolwright.runtime.served_tools import ServedToolAdapter
+from toolwright.mcp.session.tool_adapter import ServedToolAdapter
 from toolwright.types import (
     PermissionResult,
     PermissionResultAllow,
@@ -18,7 +18,7 @@ from toolwright.types import (
 )
 
 if TYPE_CHECKING:
-    from toolwright.runtime.toolbox import Toolbox
+    from toolwright.mcp.session.toolbox import Toolbox
 
 NOT_UNDERSTOOD = "The permission answer was not understood; the call was not run."
 

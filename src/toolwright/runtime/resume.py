@@ -10,9 +10,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from toolwright._version import COMPATIBLE_CLI_VERSION
+from toolwright.base.ids import new_uuid
+from toolwright.base.worker_threads import in_thread
 from toolwright.models.base import History, HistoryMessage
-from toolwright.runtime.ending import failed_to_start
 from toolwright.runtime.tool_calls import ToolCall
+from toolwright.runtime.turn_result import failed_to_start
 from toolwright.sessions import (
     Journal,
     JournalError,
@@ -22,9 +24,7 @@ from toolwright.sessions import (
     project_key_for_directory,
     transcript_path,
 )
-from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeAgentOptions, OptionsError, ResultError
-from toolwright.workspace.limits import in_thread
 
 if TYPE_CHECKING:
     from toolwright.sessions.history import LoadedMessage
@@ -110,7 +110,7 @@ def source_transcript(options: ClaudeAgentOptions, config: Path, key: str) -> Pa
 
 def resumed(path: Path, options: ClaudeAgentOptions, cwd: str, env: Mapping[str, str], *, at: str | None = None) -> Beginning:
     """The conversation in `path`, up to the message `at`."""
-    from toolwright.runtime.tool_search import loaded_in
+    from toolwright.mcp.session.tool_search import loaded_in
     from toolwright.sessions.load import load
 
     transcript = load(path, at_rest=is_kept(options) and not options.fork_session)

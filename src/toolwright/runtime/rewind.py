@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolwright.stamps import new_uuid
+from toolwright.base.ids import new_uuid
+from toolwright.base.workspace_errors import UnknownPoint
 from toolwright.tools.patches import structured_patch
 from toolwright.types import ControlError
-from toolwright.workspace.errors import UnknownPoint
 
 if TYPE_CHECKING:
+    from toolwright.files.rewind import Rewound
     from toolwright.workspace import Workspace
-    from toolwright.workspace.rewinding import Rewound
 
 HINT = (
     "A checkpoint is the uuid of a prompt's user message (--replay-user-messages tells it), or the undoId of an earlier rewind."

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
-from toolwright.concurrency import Channel, OwnedTask, ended, spawn
+from toolwright.base.concurrency import Channel, OwnedTask, ended, spawn
+from toolwright.base.ids import new_uuid
 from toolwright.protocol import frames
-from toolwright.protocol.lines import MOST_WAITING, weight
-from toolwright.runtime import controls, greeting
+from toolwright.protocol.lines import MAX_WAITING, weight
+from toolwright.runtime import controls
+from toolwright.runtime import init_frames as greeting
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.turn import Prompt, Turn
-from toolwright.stamps import new_uuid
 from toolwright.types import ClaudeSDKError, CLIConnectionError
 
 if TYPE_CHECKING:
-    from toolwright.mcp.external import ExternalServer
+    from toolwright.mcp.client.server_connection import ExternalServer
     from toolwright.models.registry import ResolvedModel
     from toolwright.protocol.frames import Frame
     from toolwright.runtime.background import BackgroundTasks
@@ -86,7 +87,7 @@ class LocalSession:
     def __init__(self, build: Build, *, tells_state: bool = False) -> None:
         self._build: Build | None = build
         self._tells_state = tells_state
-        self._out: Channel[Frame] = Channel(limit=100, most_weight=MOST_WAITING, weigh=weight)
+        self._out: Channel[Frame] = Channel(limit=100, most_weight=MAX_WAITING, weigh=weight)
         self._queue: list[Prompt] = []
         self._runner: OwnedTask | None = None
         self._input_ended = False

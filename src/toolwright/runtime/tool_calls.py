@@ -16,19 +16,19 @@ import anyio
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from toolwright.runtime.call_facts import call_facts, judged_input
-from toolwright.runtime.generic_calls import GENERIC, HOW, spelled_out
+from toolwright.mcp.session.generic_calls import GENERIC, HOW, spelled_out
+from toolwright.permissions.session.permission_call import call_facts, judged_input
 from toolwright.tools.base import BuiltinTool, InvalidInput, Tool, ToolContext, ToolOutput, no_earlier_result, nothing_hidden
 from toolwright.tools.registry import canonical_name
-from toolwright.tools.standing import Standing
+from toolwright.tools.session_state import Standing
 from toolwright.workspace import WorkspaceError
 
 if TYPE_CHECKING:
     from toolwright.hooks import HookOutcome
-    from toolwright.permissions import Call
-    from toolwright.runtime.gate import Gate, Verdict
-    from toolwright.runtime.session_hooks import SessionHooks
-    from toolwright.runtime.toolbox import Toolbox
+    from toolwright.hooks.session.session_hooks import SessionHooks
+    from toolwright.mcp.session.toolbox import Toolbox
+    from toolwright.permissions import PermissionCall
+    from toolwright.permissions.session.gate import Gate, Verdict
     from toolwright.workspace import Workspace
 
 MAX_CONCURRENT_READS = 10
@@ -196,7 +196,7 @@ class ToolRunner(Struct):
         again = await self.hooks.call_is_denied(tool, verdict.input, call.id, reason=verdict.message)
         return (TRY_AGAIN.format(name=call.name),) if again else ()
 
-    def _facts(self, tool: Tool, judged: dict[str, Any], parsed: Any) -> Call:
+    def _facts(self, tool: Tool, judged: dict[str, Any], parsed: Any) -> PermissionCall:
         return call_facts(tool, judged, tool.effects(parsed, self.workspace), preapproved=self.preapproved)
 
     # execute
@@ -253,7 +253,7 @@ def as_content(value: Any) -> str | list[dict[str, Any]]:
     if isinstance(value, dict) and isinstance(value.get("content"), str):
         return str(value["content"])
     if isinstance(value, dict) and (isinstance(value.get("content"), list) or isinstance(value.get("type"), str)):
-        from toolwright.runtime.served_results import tool_output  # only for hooks that replace an output by an object
+        from toolwright.mcp.session.result_blocks import tool_output  # only for hooks that replace an output by an object
 
         return tool_output(value if isinstance(value.get("content"), list) else {"content": [value]}).content
     import json

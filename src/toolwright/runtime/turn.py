@@ -13,17 +13,17 @@ from typing import Any
 import anyio
 from msgspec import Struct
 
+from toolwright.base.ids import new_uuid
+from toolwright.mcp.session.prompts import PromptFailure
 from toolwright.models.base import AnswerTooLarge, ModelError
 from toolwright.protocol import frames
 from toolwright.runtime import notices
-from toolwright.runtime.answer import Answer
 from toolwright.runtime.conversation import Conversation, text_block
-from toolwright.runtime.ending import Ending, failed
-from toolwright.runtime.server_prompts import PromptFailure
+from toolwright.runtime.model_response import ResponseStream
 from toolwright.runtime.structured_output import MAX_ATTEMPTS, REMINDER
 from toolwright.runtime.tool_calls import Outcome, ToolCall
+from toolwright.runtime.turn_result import TurnResult, failed
 from toolwright.sessions import JournalError
-from toolwright.stamps import new_uuid
 from toolwright.tools.base import ToolOutput
 
 CONTINUE = "Your answer was cut off by the output limit. Go on exactly where it ended."
@@ -46,6 +46,10 @@ class Prompt(Struct):
     verbatim: bool = False
     """Whether it is only text, even if it looks like a command."""
 
+    @property
+    def text(self) -> str:
+        return "\n".join(block["text"] for block in self.content if block.get("type") == "text")
+
 
 class Turn:
     """One run of the loop for one user message."""
@@ -56,7 +60,7 @@ class Turn:
         self._content = prompt.content
         self.scope = anyio.CancelScope()
         self.phase = "streaming"
-        self._answer = Answer(conversation)
+        self._answer = ResponseStream(conversation)
         self._pending: list[ToolCall] = []
         self._results: dict[str, dict[str, Any]] = {}
         self._contexts: list[str] = []
@@ -90,13 +94,13 @@ class Turn:
         await self.conversation.emit(frame)
         return frame
 
-    async def _play_to_the_end(self, announce: frames.Frame) -> Ending:
-        ending: Ending | None = None
+    async def _play_to_the_end(self, announce: frames.Frame) -> TurnResult:
+        ending: TurnResult | None = None
         with self.scope:
             ending = await self._play(announce)
         return ending if ending is not None else await self._interrupted()
 
-    async def _play(self, announce: frames.Frame) -> Ending:
+    async def _play(self, announce: frames.Frame) -> TurnResult:
         blocked = await self._submit()
         await self._announce(announce)
         if blocked is not None:
@@ -107,7 +111,7 @@ class Turn:
         self._take_prompt()
         if self.conversation.replay_prompts and not self.prompt.own:
             await self.conversation.emit(self._replayed_prompt())
-        ending: Ending | None = None
+        ending: TurnResult | None = None
         while ending is None:
             ending = await self._step()
         return ending
@@ -119,19 +123,19 @@ class Turn:
 
     # the prompt
 
-    async def _submit(self) -> Ending | None:
+    async def _submit(self) -> TurnResult | None:
         conversation = self.conversation
         if not self.prompt.content:
             return failed("error_during_execution", "turn_setup_failed", "The prompt is empty: there is nothing to send.")
-        outcome = None if self.prompt.own else await conversation.hooks.prompt_comes(prompt_text(self.prompt))
+        outcome = None if self.prompt.own else await conversation.hooks.prompt_comes(self.prompt.text)
         if outcome is None:
             return None
         if outcome.block or outcome.stop:
-            return Ending(terminal_reason="hook_stopped", text=outcome.reason if outcome.block else outcome.stop_reason)
+            return TurnResult(terminal_reason="hook_stopped", text=outcome.reason if outcome.block else outcome.stop_reason)
         conversation.contexts.extend(outcome.additional_context)
         return None
 
-    async def _expand(self) -> Ending | None:
+    async def _expand(self) -> TurnResult | None:
         """A slash command becomes what it stands for; other content of the message stays behind it."""
         first, *others = self.prompt.content
         if self.prompt.own or self.prompt.verbatim or first["type"] != "text":
@@ -159,7 +163,7 @@ class Turn:
 
     # one step: ask the model, then act on its answer
 
-    async def _step(self) -> Ending | None:
+    async def _step(self) -> TurnResult | None:
         try:
             await self._ask()
         except ModelError as error:
@@ -175,7 +179,7 @@ class Turn:
 
     async def _ask(self) -> None:
         self.phase = "streaming"
-        self._answer = Answer(self.conversation, text=self._answer.text)
+        self._answer = ResponseStream(self.conversation, text=self._answer.text)
         started = time.perf_counter()
         try:
             await self._answer.receive()
@@ -186,7 +190,7 @@ class Turn:
 
     # tool calls
 
-    async def _run_calls(self, calls: list[ToolCall]) -> Ending | None:
+    async def _run_calls(self, calls: list[ToolCall]) -> TurnResult | None:
         self.phase = "tools"
         self._pending = calls
         self._rounds += 1
@@ -200,22 +204,22 @@ class Turn:
         self._close_results()
         return await self._after_calls(outcomes) or stopped
 
-    async def _run_deferred(self) -> Ending | None:
+    async def _run_deferred(self) -> TurnResult | None:
         """A call that a hook put off in an earlier turn comes first; its hooks are asked again."""
         call, self.conversation.deferred = self.conversation.deferred, None
         return None if call is None else await self._run_calls([call])
 
-    def _put_off(self, call: ToolCall) -> Ending:
+    def _put_off(self, call: ToolCall) -> TurnResult:
         """Leave a call without a result: the next turn, perhaps of another process, begins with it."""
         conversation = self.conversation
         conversation.journal.deferred(call.id)
         conversation.deferred, self._pending = call, []
         if self._before_prompt:  # put off once more: the prompt has to wait with it
-            conversation.contexts.append(prompt_text(self.prompt))
+            conversation.contexts.append(self.prompt.text)
         told = {"id": call.id, "name": call.name, "input": call.input}
-        return Ending(terminal_reason="tool_deferred", text=self._answer.text, deferred=told)
+        return TurnResult(terminal_reason="tool_deferred", text=self._answer.text, deferred=told)
 
-    async def _batch_ends(self) -> Ending | None:
+    async def _batch_ends(self) -> TurnResult | None:
         """Hooks may look at all results together before the model does, add to them, or end the turn."""
         told = [
             {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id, "tool_response": result["content"]}
@@ -228,7 +232,7 @@ class Turn:
         self._contexts.extend(outcome.additional_context)
         if not (outcome.block or outcome.stop):
             return None
-        return Ending(terminal_reason="hook_stopped", text=outcome.reason if outcome.block else outcome.stop_reason)
+        return TurnResult(terminal_reason="hook_stopped", text=outcome.reason if outcome.block else outcome.stop_reason)
 
     async def _deliver(self, call: ToolCall, outcome: Outcome) -> None:
         """One call's result: into the journal, then to the user."""
@@ -279,10 +283,10 @@ class Turn:
                 await self._give_result(call, ToolOutput(text, f"Error: {text}", is_error=True))
         self._close_results()
 
-    async def _after_calls(self, outcomes: list[Outcome]) -> Ending | None:
+    async def _after_calls(self, outcomes: list[Outcome]) -> TurnResult | None:
         structured = self.conversation.structured
         if structured is not None and structured.answered:
-            return Ending(text=to_json(structured.answer), structured_output=structured.answer)
+            return TurnResult(text=to_json(structured.answer), structured_output=structured.answer)
         if structured is not None and structured.failures >= MAX_ATTEMPTS:
             return failed(
                 "error_max_structured_output_retries",
@@ -294,12 +298,12 @@ class Turn:
             return failed("error_during_execution", "aborted_tools", "A permission answer ended the turn.")
         halts = [outcome.halt for outcome in outcomes if outcome.halt is not None]
         if halts:
-            return Ending(terminal_reason="hook_stopped", text=halts[0])
+            return TurnResult(terminal_reason="hook_stopped", text=halts[0])
         return self.conversation.limits.over_turns(self._rounds)
 
     # without calls
 
-    async def _without_calls(self) -> Ending | None:
+    async def _without_calls(self) -> TurnResult | None:
         if self._stop_reason == "pause_turn":
             return None
         if self._stop_reason in ("max_tokens", "refusal") and not self._continued:
@@ -313,11 +317,11 @@ class Turn:
             return None
         return await self._stop()
 
-    async def _stop(self) -> Ending | None:
+    async def _stop(self) -> TurnResult | None:
         await self.conversation.heard()
         outcome = await self.conversation.hooks.model_stops(self._answer.text, active=self._stop_hook_active)
         if outcome is not None and outcome.stop:
-            return Ending(terminal_reason="stop_hook_prevented", text=self._answer.text)
+            return TurnResult(terminal_reason="stop_hook_prevented", text=self._answer.text)
         if outcome is not None and outcome.block:
             self._stop_hook_active = True
             self._rounds += 1  # a hook that never lets go would go on for ever
@@ -325,7 +329,7 @@ class Turn:
             return self.conversation.limits.over_turns(self._rounds)
         if outcome is not None:
             self.conversation.contexts.extend(outcome.additional_context)
-        return Ending(text=self._answer.text)
+        return TurnResult(text=self._answer.text)
 
     async def _say(self, text: str) -> None:
         """Put a text of the runtime's own into the conversation, as a user message."""
@@ -338,7 +342,7 @@ class Turn:
 
     # endings
 
-    async def _interrupted(self) -> Ending:
+    async def _interrupted(self) -> TurnResult:
         reason = "aborted_tools" if self.phase == "tools" else "aborted_streaming"
         if self._before_prompt:
             await self._give_up_deferred()
@@ -369,7 +373,7 @@ class Turn:
         self._contexts.clear()
         self._close_results()
 
-    async def _model_failed(self, error: ModelError) -> Ending:
+    async def _model_failed(self, error: ModelError) -> TurnResult:
         conversation = self.conversation
         error = notices.with_key_source(error, conversation.model.key_source)
         too_large = isinstance(error, AnswerTooLarge)
@@ -377,12 +381,14 @@ class Turn:
         await self._refuse(self._pending, NOT_RUN.format(reason=str(error) if too_large else "the model's answer broke off."))
         await conversation.emit(notices.api_error(error, conversation.session_id))
         await conversation.hooks.model_fails(notices.error_name(error), str(error), last_text=self._answer.text)
-        ending = Ending(terminal_reason="api_error", text=f"API error: {error}", is_error=True, api_error_status=error.status)
+        ending = TurnResult(
+            terminal_reason="api_error", text=f"API error: {error}", is_error=True, api_error_status=error.status
+        )
         if error.kind == "prompt_too_long":
             ending.terminal_reason = "prompt_too_long"
         return ending
 
-    def _result(self, ending: Ending) -> frames.Frame:
+    def _result(self, ending: TurnResult) -> frames.Frame:
         ledger = self.conversation.ledger
         return {
             "type": "result",
@@ -402,10 +408,6 @@ class Turn:
             **ending.fields(),
             **({"origin": self.prompt.origin} if self.prompt.origin else {}),
         }
-
-
-def prompt_text(prompt: Prompt) -> str:
-    return "\n".join(block["text"] for block in prompt.content if block.get("type") == "text")
 
 
 def for_programs(output: ToolOutput) -> Any:

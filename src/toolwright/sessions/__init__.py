@@ -14,9 +14,16 @@ private_files  opening, creating and reading, for the owner only
 git_head       the branch a folder is on
 """
 
-from .errors import JournalError, JournalInUse
-from .journal import SYNTHETIC_MODEL, Journal
-from .paths import checked_session_id, config_dir, is_session_id, project_dir, project_key_for_directory, transcript_path
+from toolwright.sessions.errors import JournalError, JournalInUse
+from toolwright.sessions.journal import SYNTHETIC_MODEL, Journal
+from toolwright.sessions.paths import (
+    checked_session_id,
+    config_dir,
+    is_session_id,
+    project_dir,
+    project_key_for_directory,
+    transcript_path,
+)
 
 __all__ = [
     "Journal",

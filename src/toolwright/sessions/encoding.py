@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-DEEPEST = 200
+MAX_DEPTH = 200
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
@@ -21,7 +21,7 @@ def encode_line(entry: dict[str, Any]) -> bytes:
     try:
         return _encoder.encode(entry) + b"\n"
     except (ValueError, TypeError, OverflowError, RecursionError):
-        plain = _plain(entry, DEEPEST)
+        plain = _plain(entry, MAX_DEPTH)
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
@@ -33,7 +33,7 @@ def _plain(value: Any, levels: int) -> Any:
     if isinstance(value, float):
         return value if value - value == 0 else None  # infinities and NaN have no JSON
     if levels == 0:
-        return f"(nested more than {DEEPEST} levels deep)"
+        return f"(nested more than {MAX_DEPTH} levels deep)"
     if isinstance(value, dict):
         return {without_surrogates(str(key)): _plain(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -7,8 +7,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from .lines import read_lines
-from .paths import checked_session_id, is_session_id, project_dir, transcript_path
+from toolwright.sessions.lines import read_lines
+from toolwright.sessions.paths import checked_session_id, is_session_id, project_dir, transcript_path
 
 HEAD = 64 * 1024
 

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from toolwright.stamps import new_uuid
+from toolwright.base.ids import new_uuid
+from toolwright.sessions.bulk import let_go, uncollected
+from toolwright.sessions.encoding import encode_line
+from toolwright.sessions.lines import is_in_chain, read_lines
+from toolwright.sessions.load import is_read_state
+from toolwright.sessions.paths import checked_session_id
+from toolwright.sessions.private_files import create, read
 from toolwright.types import OptionsError
-
-from .bulk import let_go, uncollected
-from .encoding import encode_line
-from .lines import is_in_chain, read_lines
-from .load import is_read_state
-from .paths import checked_session_id
-from .private_files import create, read
 
 Entry = dict[str, Any]
 

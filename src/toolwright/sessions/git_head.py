@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-LONGEST_FILE = 4096
+MAX_FILE_LENGTH = 4096
 
 
 def git_branch(folder: str) -> str:
@@ -40,7 +40,7 @@ def _read(path: str) -> str:
     except (OSError, ValueError):
         return ""
     try:
-        data = os.read(descriptor, LONGEST_FILE) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        data = os.read(descriptor, MAX_FILE_LENGTH) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     except OSError:
         return ""
     finally:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from .bulk import let_go
+from toolwright.sessions.bulk import let_go
 
 Block = dict[str, Any]
 

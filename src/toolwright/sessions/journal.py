@@ -17,14 +17,13 @@ from typing import Any
 
 import anyio
 
-from toolwright.stamps import new_uuid, timestamp
-
-from .encoding import encode_line
-from .errors import JournalBusy, JournalError, JournalInUse
-from .git_head import git_branch
-from .lines import is_in_chain
-from .locked_file import PATIENCE, PAUSE, LockedFile
-from .private_files import already_there
+from toolwright.base.ids import new_uuid, timestamp
+from toolwright.sessions.encoding import encode_line
+from toolwright.sessions.errors import JournalBusy, JournalError, JournalInUse
+from toolwright.sessions.git_head import git_branch
+from toolwright.sessions.lines import is_in_chain
+from toolwright.sessions.locked_file import PAUSE, TIMEOUT, LockedFile
+from toolwright.sessions.private_files import already_there
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The model of messages that no model wrote, such as an API error shown as an answer; they are not part of the history."""
@@ -93,7 +92,7 @@ class Journal:
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
-        """Keep other sessions from writing to the transcript meanwhile. Waits `PATIENCE` seconds for one that does the same.
+        """Keep other sessions from writing to the transcript meanwhile. Waits `TIMEOUT` seconds for one that does the same.
 
         Raises `JournalInUse` if it takes longer, or if another session has gone on with the conversation since.
         """
@@ -108,7 +107,7 @@ class Journal:
                 file.close()
 
     async def _hold(self) -> None:
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + TIMEOUT
         while self.persists and self._file is None:
             try:
                 with self._in_memory_if_unwritable():

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from .encoding import without_surrogates
+from toolwright.sessions.encoding import without_surrogates
 
 ATTEMPTS_PER_LINE = 200
 """In how many places of a damaged line an entry is looked for."""

@@ -13,12 +13,12 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from .bulk import let_go, uncollected
-from .history import Block, LoadedMessage, Spoken, interrupted_result, valid_history
-from .journal import DEFERRED, READ_STATE, SYNTHETIC_MODEL
-from .lines import is_in_chain, read_lines
-from .locked_file import read_at_rest
-from .private_files import read
+from toolwright.sessions.bulk import let_go, uncollected
+from toolwright.sessions.history import Block, LoadedMessage, Spoken, interrupted_result, valid_history
+from toolwright.sessions.journal import DEFERRED, READ_STATE, SYNTHETIC_MODEL
+from toolwright.sessions.lines import is_in_chain, read_lines
+from toolwright.sessions.locked_file import read_at_rest
+from toolwright.sessions.private_files import read
 
 
 class Transcript(Struct, frozen=True):

@@ -13,14 +13,14 @@ import os
 import time
 from pathlib import Path
 
-from .errors import JournalBusy, JournalError
-from .lines import is_in_chain, read_lines
-from .private_files import open_to_read, open_to_write, private_size, read_all, reason
+from toolwright.sessions.errors import JournalBusy, JournalError
+from toolwright.sessions.lines import is_in_chain, read_lines
+from toolwright.sessions.private_files import open_to_read, open_to_write, private_size, read_all, reason
 
-PATIENCE = 2.0
+TIMEOUT = 2.0
 """Seconds that a session waits for another one which holds the lock."""
 PAUSE = 0.02
-_MOST_NEWS = 1 << 20
+_MAX_NEWS = 1 << 20
 """Bytes that are read to find out what somebody else has written; more than that is a conversation."""
 
 
@@ -59,10 +59,10 @@ class LockedFile:
             size = self._size()
             if size <= known:
                 return False
-            entries, _ = read_lines(os.pread(self._descriptor, _MOST_NEWS, known))
+            entries, _ = read_lines(os.pread(self._descriptor, _MAX_NEWS, known))
         except OSError as error:
             raise _unwritten(self.path, reason(error)) from error
-        return size - known > _MOST_NEWS or any(map(is_in_chain, entries))
+        return size - known > _MAX_NEWS or any(map(is_in_chain, entries))
 
     def append(self, data: bytes, known: int) -> int:
         """Append `data`, which ends with a newline, in one piece; gives the file's new size.
@@ -94,7 +94,7 @@ class LockedFile:
 
 
 def read_at_rest(path: Path) -> bytes:
-    """All bytes of a transcript that no session is writing to. Waits up to `PATIENCE`: meant for a thread."""
+    """All bytes of a transcript that no session is writing to. Waits up to `TIMEOUT`: meant for a thread."""
     try:
         descriptor = open_to_read(path)
         try:
@@ -107,7 +107,7 @@ def read_at_rest(path: Path) -> bytes:
 
 
 def _wait_for_lock(descriptor: int, path: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while True:
         try:
             return _lock(descriptor, path, fcntl.LOCK_SH)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toolwright.types import OptionsError
 
-LONGEST_PLAIN_KEY = 200
+MAX_PLAIN_KEY_LENGTH = 200
 
 _SESSION_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -34,7 +34,7 @@ def project_key_for_directory(directory: str | os.PathLike[str] | None = None) -
     """
     path = unicodedata.normalize("NFC", os.path.realpath(directory if directory is not None else "."))
     key = re.sub(r"[^A-Za-z0-9]", "-", path)
-    return key if len(key) <= LONGEST_PLAIN_KEY else f"{key[:LONGEST_PLAIN_KEY]}-{_short_hash(path)}"
+    return key if len(key) <= MAX_PLAIN_KEY_LENGTH else f"{key[:MAX_PLAIN_KEY_LENGTH]}-{_short_hash(path)}"
 
 
 def _short_hash(text: str) -> str:

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from .errors import JournalError, JournalInUse
+from toolwright.sessions.errors import JournalError, JournalInUse
 
 _CAREFULLY = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 """Never through a link, never into a child process, never waiting for a pipe's other end."""

@@ -14,18 +14,18 @@
 Nothing here runs what settings name, and nothing is read again while a session lasts.
 """
 
-from toolwright.settings.load import SOURCES, Loaded, load
-from toolwright.settings.places import Whereabouts
-from toolwright.settings.values import HookConfig, Origin, ServerConfig, Settings, SourcedRule
+from toolwright.settings.load import SOURCES, LoadedSettings, load
+from toolwright.settings.locations import Whereabouts
+from toolwright.settings.values import HookConfig, Origin, ServerEntry, Settings, SourcedRule
 
 __all__ = [
     "SOURCES",
-    "Loaded",
+    "LoadedSettings",
     "load",
     "Whereabouts",
     "HookConfig",
     "Origin",
-    "ServerConfig",
+    "ServerEntry",
     "Settings",
     "SourcedRule",
 ]

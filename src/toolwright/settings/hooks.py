@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from toolwright.settings.reader import Reader
+from toolwright.settings.reader import ObjectReader
 from toolwright.settings.values import HookConfig, Origin
 
 EVENTS = frozenset(
@@ -18,14 +18,14 @@ EVENTS = frozenset(
 KINDS = ("command", "http", "mcp_tool", "prompt", "agent")
 
 
-def read_hooks(reader: Reader, origin: Origin) -> tuple[HookConfig, ...]:
+def read_hooks(reader: ObjectReader, origin: Origin) -> tuple[HookConfig, ...]:
     """Every hook of a `hooks` object, in the order written. Events that are not known are noted by the reader."""
     found = [hook for event in reader.names if event in EVENTS for hook in _of_event(reader, event, origin)]
     reader.finish()
     return tuple(found)
 
 
-def _of_event(reader: Reader, event: str, origin: Origin) -> Iterator[HookConfig]:
+def _of_event(reader: ObjectReader, event: str, origin: Origin) -> Iterator[HookConfig]:
     for group in reader.entries(event):
         matcher = group.text("matcher") or ""
         for entry in group.entries("hooks"):
@@ -34,7 +34,7 @@ def _of_event(reader: Reader, event: str, origin: Origin) -> Iterator[HookConfig
         group.finish()
 
 
-def _hook(entry: Reader, event: str, matcher: str, origin: Origin) -> HookConfig:
+def _hook(entry: ObjectReader, event: str, matcher: str, origin: Origin) -> HookConfig:
     kind = entry.choice("type", KINDS) or "command"
     hook = HookConfig(
         event,

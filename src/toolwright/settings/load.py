@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from toolwright.settings.places import Whereabouts, read_text
+from toolwright.settings.locations import Whereabouts, read_text
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 from toolwright.settings.values import OF_THE_FOLDER, PRECEDENCE, Origin, Settings
 from toolwright.types import OptionsError
@@ -15,7 +15,7 @@ from toolwright.types import OptionsError
 SOURCES = ("user", "project", "local")
 
 
-class Loaded(Struct, frozen=True):
+class LoadedSettings(Struct, frozen=True):
     """What all settings say together, and whether the folder is trusted (looked up when asked)."""
 
     settings: Settings
@@ -44,7 +44,7 @@ def load(
     of_parent: str | None = None,
     sources: Sequence[str] | None = None,
     trusted: bool = False,
-) -> Loaded:
+) -> LoadedSettings:
     """Read everything. `sources` None means all; managed and inline settings are always read. Raises `OptionsError`.
 
     `of_parent` is a policy that the program which starts us hands over (JSON text). The machine's own, if there is one, stands
@@ -58,11 +58,11 @@ def load(
     if of_parent and not any(origin.scope == "managed" for origin, _ in files):
         files.append((Origin("managed", "managed settings of the starting program"), of_parent))
     if not files and not inline:
-        return Loaded(NOTHING, is_trusted)
+        return LoadedSettings(NOTHING, is_trusted)
     from toolwright.settings.together import together  # how settings are read: for sessions that have some
 
     texts = sorted([*files, *([_inline(inline, where.cwd)] if inline else ())], key=_rank)
-    return Loaded(together(texts, trusted=not of_folder or is_trusted()), is_trusted)
+    return LoadedSettings(together(texts, trusted=not of_folder or is_trusted()), is_trusted)
 
 
 NOTHING = Settings()

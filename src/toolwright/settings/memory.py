@@ -14,14 +14,14 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from toolwright.settings.imports import imports_of, prose_of, rule_paths
+from toolwright.settings.locations import FOLDER_NAMES, MANAGED_FOLDERS, present
 from toolwright.settings.memory_file import MemoryFile, NotMemory, open_memory
-from toolwright.settings.places import FOLDER_NAMES, MANAGED_FOLDERS, present
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 LOCAL = "CLAUDE.local.md"
 HOPS = 4
-MOST_FILES = 200
-MOST_CHARACTERS = 400_000
+MAX_FILES = 200
+MAX_CHARACTERS = 400_000
 
 HEAD = (
     "<standing-instructions>\n"
@@ -49,7 +49,7 @@ class MemoryPlaces(Struct, frozen=True):
     managed: tuple[str, ...] = MANAGED_FOLDERS
 
 
-class Loaded(NamedTuple):
+class LoadedMemory(NamedTuple):
     """A memory file that was read: whose it is (a key of `LABELS`), and the file that imports it, if one does."""
 
     path: str
@@ -61,7 +61,7 @@ class Memory(Struct):
     """The text for the conversation ('' if there is nothing), the files it came from, and what was left out."""
 
     text: str = ""
-    loaded: list[Loaded] = field(default_factory=list)
+    loaded: list[LoadedMemory] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -148,7 +148,7 @@ class Recollection:
         self._seen: frozenset[tuple[int, int]] = frozenset()
         self._folders: frozenset[str] = frozenset()
         self._parts: list[str] = []
-        self._left = MOST_CHARACTERS
+        self._left = MAX_CHARACTERS
         self._memory = Memory()
 
     def beginning(self) -> Memory:
@@ -184,7 +184,7 @@ class Recollection:
             return
         if file is None:
             return
-        self._memory.loaded.append(Loaded(file.path, candidate.kind, candidate.imported_by))
+        self._memory.loaded.append(LoadedMemory(file.path, candidate.kind, candidate.imported_by))
         paths, prose = rule_paths(file.text)
         self._keep(file, candidate.label, paths, prose_of(prose))
         for named in imports_of(prose):
@@ -192,7 +192,7 @@ class Recollection:
 
     def _open(self, path: str, *, reach_far: bool) -> MemoryFile | None:
         """The file, None if it was read already. Raises `NotMemory`."""
-        if len(self._seen) >= MOST_FILES or self._left <= 0:
+        if len(self._seen) >= MAX_FILES or self._left <= 0:
             raise NotMemory("there are too many memory files")
         if self._places.is_hidden is not None and self._places.is_hidden(os.path.realpath(path)):
             raise NotMemory("a deny rule forbids reading it")

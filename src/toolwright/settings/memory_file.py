@@ -7,7 +7,7 @@ import stat
 
 from msgspec import Struct
 
-LARGEST = 100_000
+MAX_SIZE = 100_000
 _LOOK = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -41,10 +41,10 @@ def open_memory(path: str) -> MemoryFile:
         if not stat.S_ISREG(status.st_mode):
             raise NotMemory("it is not a regular file")
         with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(MAX_SIZE + 1)
     finally:
         os.close(descriptor)
     if b"\0" in data:
         raise NotMemory("it is not a text file")
-    text = data[:LARGEST].decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
-    return MemoryFile(real, text, len(data) > LARGEST, (status.st_dev, status.st_ino), status.st_uid)
+    text = data[:MAX_SIZE].decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    return MemoryFile(real, text, len(data) > MAX_SIZE, (status.st_dev, status.st_ino), status.st_uid)

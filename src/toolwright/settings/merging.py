@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from toolwright.settings.sandbox import merge_sandbox, tighten_sandbox
-from toolwright.settings.values import Origin, ServerConfig, Settings
+from toolwright.settings.values import Origin, ServerEntry, Settings
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ def _together(high: Iterable[str], low: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain(high, low)))
 
 
-def _servers(high: Settings, low: Settings) -> tuple[ServerConfig, ...]:
+def _servers(high: Settings, low: Settings) -> tuple[ServerEntry, ...]:
     names = {server.name for server in high.mcp_servers}
     return (*high.mcp_servers, *(server for server in low.mcp_servers if server.name not in names))
 

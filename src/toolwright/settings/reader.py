@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from msgspec import Struct, field
 
-from toolwright.settings.document import Document, Node
+from toolwright.base.jsonc import Document, Node
 from toolwright.types import OptionsError
 
 _ARTICLES = {
@@ -20,7 +20,7 @@ _ARTICLES = {
 }
 
 
-class Reader(Struct):
+class ObjectReader(Struct):
     """Reads `node`, which stands under `path` in the document that `name` names. `notes` collects what was not known."""
 
     name: str
@@ -33,7 +33,7 @@ class Reader(Struct):
     _seen: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, document: Document, name: str, *, guards: tuple[str, ...] = ()) -> Reader:
+    def of(cls, document: Document, name: str, *, guards: tuple[str, ...] = ()) -> ObjectReader:
         reader = cls(name, document, document.root, guards=guards)
         if document.root.kind != "object":
             reader.refuse(document.root, "", f"settings must be an object, not {_ARTICLES[document.root.kind]}")
@@ -106,11 +106,11 @@ class Reader(Struct):
             found[member.key] = self._clean(member.node, place)
         return found
 
-    def inner(self, key: str, *, guards: tuple[str, ...] = ()) -> Reader | None:
+    def inner(self, key: str, *, guards: tuple[str, ...] = ()) -> ObjectReader | None:
         node = self._take(key, "object")
         return None if node is None else self._below(node, self._at(key), guards)
 
-    def entries(self, key: str) -> list[Reader]:
+    def entries(self, key: str) -> list[ObjectReader]:
         """The objects of a list."""
         node = self._take(key, "array")
         found = []
@@ -170,8 +170,8 @@ class Reader(Struct):
     def _at(self, key: str) -> str:
         return f"{self.path}.{key}" if self.path else key
 
-    def _below(self, node: Node, path: str, guards: tuple[str, ...]) -> Reader:
-        return Reader(self.name, self.document, node, path, self.notes, guards)
+    def _below(self, node: Node, path: str, guards: tuple[str, ...]) -> ObjectReader:
+        return ObjectReader(self.name, self.document, node, path, self.notes, guards)
 
 
 def _near(key: str, guards: tuple[str, ...]) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
-from toolwright.settings.reader import Reader
+from toolwright.settings.reader import ObjectReader
 
 T = TypeVar("T", bound=Struct)
 
@@ -81,7 +81,7 @@ class SandboxConfig(Struct, frozen=True):
     """Limits that count only where they are lower than what holds otherwise: the wish of a folder that nobody vouches for."""
 
 
-def read_sandbox(reader: Reader) -> SandboxConfig:
+def read_sandbox(reader: ObjectReader) -> SandboxConfig:
     """The value of a `sandbox` object. Raises `OptionsError` that names the key."""
     value = SandboxConfig(
         enabled=reader.boolean("enabled"),
@@ -102,11 +102,11 @@ def read_sandbox(reader: Reader) -> SandboxConfig:
     return value
 
 
-def _violations(reader: Reader | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _violations(reader: ObjectReader | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((key, reader.texts(key)) for key in reader.names) if reader else ()
 
 
-def _network(reader: Reader | None) -> SandboxNetwork:
+def _network(reader: ObjectReader | None) -> SandboxNetwork:
     if reader is None:
         return SandboxNetwork()
     value = SandboxNetwork(
@@ -126,7 +126,7 @@ def _network(reader: Reader | None) -> SandboxNetwork:
     return value
 
 
-def _filesystem(reader: Reader | None) -> SandboxFilesystem:
+def _filesystem(reader: ObjectReader | None) -> SandboxFilesystem:
     if reader is None:
         return SandboxFilesystem()
     value = SandboxFilesystem(
@@ -142,7 +142,7 @@ def _filesystem(reader: Reader | None) -> SandboxFilesystem:
     return value
 
 
-def _credentials(reader: Reader | None) -> tuple[Credential, ...]:
+def _credentials(reader: ObjectReader | None) -> tuple[Credential, ...]:
     if reader is None:
         return ()
     kinds: tuple[tuple[str, Literal["file", "variable"], str], ...] = (
@@ -155,13 +155,13 @@ def _credentials(reader: Reader | None) -> tuple[Credential, ...]:
     return tuple(found)
 
 
-def _credential(entry: Reader, kind: Literal["file", "variable"], name: str) -> Credential:
+def _credential(entry: ObjectReader, kind: Literal["file", "variable"], name: str) -> Credential:
     value = Credential(kind, entry.required_text(name), "mask" if entry.choice("mode", ("deny", "mask")) == "mask" else "deny")
     entry.accept(*entry.names)
     return value
 
 
-def _limits(reader: Reader | None) -> SandboxLimits:
+def _limits(reader: ObjectReader | None) -> SandboxLimits:
     if reader is None:
         return SandboxLimits()
     value = SandboxLimits(

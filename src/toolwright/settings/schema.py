@@ -9,11 +9,11 @@ from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from toolwright.settings.document import Document, NotJson, line_starts, parse_document
+from toolwright.base.jsonc import Document, NotJson, line_starts, parse_document
 from toolwright.settings.hooks import read_hooks
-from toolwright.settings.reader import Reader
+from toolwright.settings.reader import ObjectReader
 from toolwright.settings.sandbox import SandboxConfig, read_sandbox
-from toolwright.settings.values import Origin, ServerConfig, Settings, SourcedRule
+from toolwright.settings.values import Origin, ServerEntry, Settings, SourcedRule
 from toolwright.types import OptionsError, PermissionBehavior, PermissionMode
 
 GUARDS = ("permissions", "boundary", "sandbox", "hooks", "disableAllHooks", "availableModels")
@@ -45,20 +45,20 @@ MUST_BE_CARRIED_OUT = frozenset(
 )
 """Of these, the ones that limit when an administrator sets them: refused there, because nothing here does what they say."""
 
-LONGEST_REMEMBERED = 64 * 1024
+MAX_REMEMBERED_LENGTH = 64 * 1024
 NOT_FROM_SETTINGS = ("CLAUDE_CONFIG_DIR", "HOME", "IS_SANDBOX", "TOOLWRIGHT_TRUST_WORKSPACE")
 """Variables that say where settings lie and how far they reach: those count only in the real environment."""
 
 
 def parse_settings(text: str, origin: Origin) -> Settings:
     """What the settings `text` says. Raises `OptionsError` with file, line and key."""
-    return _parsed(text, origin) if len(text) <= LONGEST_REMEMBERED else _parsed.__wrapped__(text, origin)
+    return _parsed(text, origin) if len(text) <= MAX_REMEMBERED_LENGTH else _parsed.__wrapped__(text, origin)
 
 
 @lru_cache(maxsize=32)
 def _parsed(text: str, origin: Origin) -> Settings:
     """Sessions that start in the same place read the same text: it is taken apart once."""
-    reader = Reader.of(document_of(text, origin.path), origin.path, guards=GUARDS)
+    reader = ObjectReader.of(document_of(text, origin.path), origin.path, guards=GUARDS)
     permissions = reader.inner("permissions", guards=PERMISSION_GUARDS)
     settings = Settings(
         boundary_is_strict=reader.choice("boundary", ("default", "strict")) == "strict",
@@ -101,7 +101,7 @@ def document_of(text: str, name: str) -> Document:
         raise OptionsError(f"{where}: not valid JSON: {error.problem}") from None
 
 
-def with_permissions(settings: Settings, reader: Reader, origin: Origin) -> Settings:
+def with_permissions(settings: Settings, reader: ObjectReader, origin: Origin) -> Settings:
     mode = reader.choice("defaultMode", get_args(PermissionMode))
     settings = replace(
         settings,
@@ -116,14 +116,14 @@ def with_permissions(settings: Settings, reader: Reader, origin: Origin) -> Sett
     return settings
 
 
-def _rules(reader: Reader, origin: Origin) -> Iterator[SourcedRule]:
+def _rules(reader: ObjectReader, origin: Origin) -> Iterator[SourcedRule]:
     behaviors: tuple[PermissionBehavior, ...] = get_args(PermissionBehavior)
     for behavior in behaviors:
         for text, line in reader.lined_texts(behavior):
             yield SourcedRule(text, behavior, replace(origin, line=line))
 
 
-def _env(reader: Reader) -> dict[str, str]:
+def _env(reader: ObjectReader) -> dict[str, str]:
     found = reader.text_map("env")
     for name in found:
         if not name or "=" in name or "\0" in name:
@@ -134,12 +134,12 @@ def _env(reader: Reader) -> dict[str, str]:
     return found
 
 
-def _hooks(reader: Reader, origin: Origin) -> tuple[Any, ...]:
+def _hooks(reader: ObjectReader, origin: Origin) -> tuple[Any, ...]:
     inner = reader.inner("hooks")
     return read_hooks(inner, origin) if inner else ()
 
 
-def _sandbox(reader: Reader) -> SandboxConfig | None:
+def _sandbox(reader: ObjectReader) -> SandboxConfig | None:
     inner = reader.inner("sandbox", guards=("enabled", "failIfUnavailable", "network", "filesystem", "credentials"))
     return read_sandbox(inner) if inner else None
 
@@ -150,10 +150,10 @@ def sandbox_of(option: Mapping[str, Any]) -> SandboxConfig:
         text = json.dumps(option)
     except (TypeError, ValueError) as error:
         raise OptionsError(f"sandbox: {error}") from None
-    return read_sandbox(Reader.of(document_of(text, "sandbox"), "sandbox"))
+    return read_sandbox(ObjectReader.of(document_of(text, "sandbox"), "sandbox"))
 
 
-def _object(reader: Reader, key: str) -> Mapping[str, Any] | None:
+def _object(reader: ObjectReader, key: str) -> Mapping[str, Any] | None:
     inner = reader.inner(key)
     return None if inner is None else inner.node.plain()
 
@@ -164,19 +164,19 @@ _KINDS = ("stdio", "sse", "http", "ws")
 _SPELLINGS = {"streamable-http": "http", "streamableHttp": "http"}
 
 
-def parse_servers(text: str, origin: Origin) -> tuple[ServerConfig, ...]:
+def parse_servers(text: str, origin: Origin) -> tuple[ServerEntry, ...]:
     """The servers of a `.mcp.json`."""
-    reader = Reader.of(document_of(text, origin.path), origin.path)
+    reader = ObjectReader.of(document_of(text, origin.path), origin.path)
     return read_servers(reader.inner("mcpServers"), origin)
 
 
-def read_servers(reader: Reader | None, origin: Origin) -> tuple[ServerConfig, ...]:
+def read_servers(reader: ObjectReader | None, origin: Origin) -> tuple[ServerEntry, ...]:
     if reader is None:
         return ()
     return tuple(_server(reader, name, origin) for name in reader.names)
 
 
-def _server(servers: Reader, name: str, origin: Origin) -> ServerConfig:
+def _server(servers: ObjectReader, name: str, origin: Origin) -> ServerEntry:
     entry = servers.inner(name)
     assert entry is not None
     kind = entry.choice("type", (*_KINDS, *_SPELLINGS)) or (
@@ -190,4 +190,4 @@ def _server(servers: Reader, name: str, origin: Origin) -> ServerConfig:
     else:
         entry.required_text("url")
         entry.text_map("headers")
-    return ServerConfig(name, kind, replace(origin, line=servers.line(name)), entry.node.plain())  # type: ignore[arg-type]  # one of _KINDS
+    return ServerEntry(name, kind, replace(origin, line=servers.line(name)), entry.node.plain())  # type: ignore[arg-type]  # one of _KINDS

@@ -10,14 +10,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from toolwright.settings import edits
-from toolwright.settings.document import NotJson
-from toolwright.settings.places import SERVERS, Whereabouts, read_text
-from toolwright.settings.replacing import LockedFolder, locked_folder
+from toolwright.base import jsonc_edits as edits
+from toolwright.base.jsonc import NotJson
+from toolwright.base.locked_folder import LockedFolder, locked_folder
+from toolwright.settings.locations import SERVERS, Whereabouts, read_text
 from toolwright.settings.schema import parse_servers
 from toolwright.settings.together import together
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
-from toolwright.settings.values import Origin, ServerConfig
+from toolwright.settings.values import Origin, ServerEntry
 from toolwright.settings.writing import NEW, Target, target_of
 from toolwright.types import OptionsError
 
@@ -26,13 +26,13 @@ WRITABLE: tuple[WritableScope, ...] = ("local", "project", "user")
 _ALL = frozenset({"managed", "local", "project", "user"})
 
 
-def written_servers(where: Whereabouts) -> tuple[ServerConfig, ...]:
+def written_servers(where: Whereabouts) -> tuple[ServerEntry, ...]:
     """All servers that files name, whether the folder is trusted or not; of two with one name the one that counts."""
     files = [(origin, text) for origin in where.files(_ALL) if (text := read_text(origin.path)) is not None]
     return together(files, trusted=True).mcp_servers
 
 
-def servers_in(scope: WritableScope, where: Whereabouts) -> tuple[ServerConfig, ...]:
+def servers_in(scope: WritableScope, where: Whereabouts) -> tuple[ServerEntry, ...]:
     """The servers that the file of this scope names."""
     target = file_of(scope, where)
     text = read_text(target.path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from toolwright.settings.locations import SERVERS
 from toolwright.settings.merging import merge, tighten
-from toolwright.settings.places import SERVERS
 from toolwright.settings.schema import parse_servers, parse_settings
 from toolwright.settings.values import OF_THE_FOLDER, Origin, Settings
 

@@ -12,8 +12,8 @@ import stat
 from collections.abc import Iterable
 from typing import Any
 
-from toolwright.settings.places import Whereabouts, read_text
-from toolwright.settings.replacing import locked_folder
+from toolwright.base.locked_folder import locked_folder
+from toolwright.settings.locations import Whereabouts, read_text
 from toolwright.settings.values import OF_THE_FOLDER, Origin
 from toolwright.types import OptionsError
 

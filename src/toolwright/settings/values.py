@@ -72,7 +72,7 @@ class HookConfig(Struct, frozen=True):
     shell: str | None = None
 
 
-class ServerConfig(Struct, frozen=True):
+class ServerEntry(Struct, frozen=True):
     """A tool server of `.mcp.json` or of the settings' `mcpServers`, checked in shape, nothing expanded or started."""
 
     name: str
@@ -103,7 +103,7 @@ class Settings(Struct, frozen=True):
     available_models: tuple[str, ...] | None = None
     output_style: str | None = None
     sandbox: SandboxConfig | None = None
-    mcp_servers: tuple[ServerConfig, ...] = ()
+    mcp_servers: tuple[ServerEntry, ...] = ()
     all_project_servers_enabled: bool | None = None
     enabled_servers: tuple[str, ...] = ()
     disabled_servers: tuple[str, ...] = ()

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from toolwright.settings import edits
-from toolwright.settings.document import NotJson
-from toolwright.settings.places import FOLDER_NAMES, Whereabouts, read_text
-from toolwright.settings.replacing import LockedFolder, locked_folder
+from toolwright.base import jsonc_edits as edits
+from toolwright.base.jsonc import NotJson
+from toolwright.base.locked_folder import LockedFolder, locked_folder
+from toolwright.settings.locations import FOLDER_NAMES, Whereabouts, read_text
 from toolwright.settings.schema import parse_settings
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 from toolwright.settings.values import Origin, Scope

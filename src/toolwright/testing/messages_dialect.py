@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from toolwright.stamps import new_uuid
+from toolwright.base.ids import new_uuid
 from toolwright.testing.steps import EVENT_STREAM, Action, Cut, Pause, Raw, ReceivedRequest, Reset, Stall, Step
 
 DEFAULT_MODEL = "claude-scripted"

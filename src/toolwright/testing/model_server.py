@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import asyncio
 
 Script: TypeAlias = Step | Sequence[Step] | Mapping[str, Step | Sequence[Step]]
-MOST_RENDERED = 256
+MAX_RENDERED = 256
 LINGER_NOT = struct.pack("ii", 1, 0)  # closing then sends a reset
 
 
@@ -90,7 +90,7 @@ class ModelServer:
         if known is not None and known[0] is raw:
             return known[1]
         pieces = _render(raw)
-        if len(self._rendered) >= MOST_RENDERED:
+        if len(self._rendered) >= MAX_RENDERED:
             self._rendered.clear()
         self._rendered[id(raw)] = (raw, pieces)
         return pieces

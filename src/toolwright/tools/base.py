@@ -15,7 +15,7 @@ import anyio
 import msgspec
 from msgspec import Struct, field
 
-from toolwright.tools.standing import Standing
+from toolwright.tools.session_state import Standing
 from toolwright.workspace import WorkspaceError
 
 if TYPE_CHECKING:

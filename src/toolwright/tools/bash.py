@@ -13,11 +13,11 @@ from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure
 from toolwright.workspace import WorkspaceError
 
 if TYPE_CHECKING:
+    from toolwright.processes.shell import CommandResult
     from toolwright.workspace import Workspace
-    from toolwright.workspace.shells import CommandResult
 
 DEFAULT_TIMEOUT_MS = 120_000
-LONGEST_TIMEOUT_MS = 600_000
+MAX_TIMEOUT_MS = 600_000
 # Programs whose exit code 1 is an answer, not a failure.
 _NEGATIVE_ANSWERS = {
     "grep": "No matches found",
@@ -37,7 +37,7 @@ _SILENT = frozenset("cd mkdir rmdir touch rm mv cp ln chmod chown export unset t
 
 class BashInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, Meta(min_length=1, description="The command line")]
-    timeout: Annotated[int, Meta(ge=1, description=f"Milliseconds until it is stopped, at most {LONGEST_TIMEOUT_MS}")] = (
+    timeout: Annotated[int, Meta(ge=1, description=f"Milliseconds until it is stopped, at most {MAX_TIMEOUT_MS}")] = (
         DEFAULT_TIMEOUT_MS
     )
     description: Annotated[str, Meta(description="What the command does, in five to ten words")] = ""
@@ -79,9 +79,9 @@ class Bash(BuiltinTool):
         notices = [*_return_home(workspace), *_without_sandbox(workspace)]
         if parsed.run_in_background:
             return await _start(parsed, context, notices)
-        milliseconds = min(parsed.timeout, LONGEST_TIMEOUT_MS)
+        milliseconds = min(parsed.timeout, MAX_TIMEOUT_MS)
         if milliseconds < parsed.timeout:
-            notices.append(f"timeout lowered to the longest allowed, {LONGEST_TIMEOUT_MS} ms")
+            notices.append(f"timeout lowered to the longest allowed, {MAX_TIMEOUT_MS} ms")
         result = await _run(parsed, context, milliseconds / 1000)
         if parsed.cwd == ".":
             notices += _carry(result, workspace)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
+from toolwright.processes.output_buffer import OUTPUT_LIMIT, visible
 from toolwright.tools.base import BuiltinTool, ToolContext, ToolOutput
-from toolwright.workspace.captured import OUTPUT_LIMIT, visible
 
 if TYPE_CHECKING:
-    from toolwright.workspace.background import BackgroundShell
+    from toolwright.processes.background import BackgroundShell
 
 DEFAULT_TIMEOUT_MS = 30_000
-LONGEST_TIMEOUT_MS = 600_000
+MAX_TIMEOUT_MS = 600_000
 FILTERED_BYTES = 8 << 20
 """How much new output one call puts through its filter."""
 NEWLINE = b"\n"
@@ -24,12 +24,12 @@ class BashOutputInput(Struct, frozen=True, forbid_unknown_fields=True):
     bash_id: Annotated[str, Meta(description="The ID that Bash gave")]
     filter: Annotated[str, Meta(description="Regular expression: show only lines that match, skip the others")] = ""
     block: Annotated[bool, Meta(description="Wait until the command has ended")] = False
-    timeout: Annotated[int, Meta(ge=0, description=f"Milliseconds to wait at most with block, up to {LONGEST_TIMEOUT_MS}")] = (
+    timeout: Annotated[int, Meta(ge=0, description=f"Milliseconds to wait at most with block, up to {MAX_TIMEOUT_MS}")] = (
         DEFAULT_TIMEOUT_MS
     )
 
 
-class Look(Struct, frozen=True):
+class OutputExcerpt(Struct, frozen=True):
     """What is shown of the new output, and what must be said about the rest."""
 
     text: str
@@ -49,7 +49,7 @@ class BashOutput(BuiltinTool):
 
     async def perform(self, parsed: BashOutputInput, context: ToolContext) -> ToolOutput:
         shell = context.workspace.commands.shell(parsed.bash_id)
-        milliseconds = min(parsed.timeout, LONGEST_TIMEOUT_MS)
+        milliseconds = min(parsed.timeout, MAX_TIMEOUT_MS)
         if parsed.block:
             await shell.wait(milliseconds / 1000)
         status, ended = shell.status, not shell.running
@@ -60,17 +60,17 @@ class BashOutput(BuiltinTool):
         return ToolOutput(_text(shell, look, waited), {"retrieval_status": retrieval, "task": _task(shell, status, look)})
 
 
-def _look(shell: BackgroundShell) -> Look:
+def _look(shell: BackgroundShell) -> OutputExcerpt:
     news = shell.log.read_new(OUTPUT_LIMIT)
     if not news.left_out:
-        return Look(news.text)
+        return OutputExcerpt(news.text)
     gap = f"[... {news.left_out:,} bytes left out here: they are in {shell.log.path} ...]"
-    return Look(f"{news.text}\n\n{gap}\n\n{news.ending}")
+    return OutputExcerpt(f"{news.text}\n\n{gap}\n\n{news.ending}")
 
 
-async def _filtered(shell: BackgroundShell, pattern: str) -> Look:
+async def _filtered(shell: BackgroundShell, pattern: str) -> OutputExcerpt:
     # Only now: ripgrep is not needed by those who look at everything.
-    from toolwright.workspace.filtering import matching_lines
+    from toolwright.processes.line_filter import matching_lines
 
     log = shell.log
     is_more = log.unseen > FILTERED_BYTES
@@ -88,10 +88,10 @@ async def _filtered(shell: BackgroundShell, pattern: str) -> Look:
         notices.append(f"only the first {OUTPUT_LIMIT:,} characters of them are shown: find the others in the log with Grep")
     if is_more:
         notices.append(f"{log.unseen:,} more bytes are new: call again for them")
-    return Look(text[:OUTPUT_LIMIT], tuple(notices))
+    return OutputExcerpt(text[:OUTPUT_LIMIT], tuple(notices))
 
 
-def _text(shell: BackgroundShell, look: Look, waited: str | None) -> str:
+def _text(shell: BackgroundShell, look: OutputExcerpt, waited: str | None) -> str:
     body = look.text.rstrip("\n")
     log = f"log: {shell.log.path}, {shell.log.size:,} bytes"
     notices = [*look.notices, *([waited] if waited else []), *shell.notices, log]
@@ -107,7 +107,7 @@ def standing(shell: BackgroundShell) -> str:
     return f"{'was killed' if shell.status == 'killed' else shell.status} (exit code {shell.exit_code})"
 
 
-def _task(shell: BackgroundShell, status: str, look: Look) -> dict[str, Any]:
+def _task(shell: BackgroundShell, status: str, look: OutputExcerpt) -> dict[str, Any]:
     return {
         "task_id": shell.id,
         "task_type": "local_bash",

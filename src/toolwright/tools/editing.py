@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio
 from msgspec import Struct
 
+from toolwright.files.text import UTF8, TextFormat, detect_format
 from toolwright.tools.base import ToolFailure
-from toolwright.tools.closest import PIECE, explain_missing
-from toolwright.tools.matching import (
+from toolwright.tools.near_miss import PIECE, explain_missing
+from toolwright.tools.not_found import missing_file
+from toolwright.tools.patches import CONTEXT, one_line_patch, structured_patch
+from toolwright.tools.text_spans import (
     Occurrences,
     Span,
     has_straight_quotes,
@@ -27,16 +30,13 @@ from toolwright.tools.matching import (
     replace_spans,
     with_quotes_of,
 )
-from toolwright.tools.missing import missing_file
-from toolwright.tools.patches import CONTEXT, one_line_patch, structured_patch
-from toolwright.tools.write import LARGEST_SHOWN, shown_bytes, shown_text
-from toolwright.workspace import Content, Knowledge, NewContent, NotRegularFile, Replaced, WorkspaceError
-from toolwright.workspace.text import UTF8, TextFormat, detect_format
+from toolwright.tools.write import MAX_SHOWN_SIZE, shown_bytes, shown_text
+from toolwright.workspace import FileContent, NewContent, NotRegularFile, ReadState, Replaced, WorkspaceError
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
 
-_MOST_LINE_NUMBERS = 10
+_MAX_LINE_NUMBERS = 10
 _NOT_EMPTY = "The file exists and is not empty: old_string must name the text to replace."
 
 
@@ -137,7 +137,7 @@ async def _try_out(path: str, replacements: Sequence[Replacement], workspace: Wo
     _require_difference(replacements)
     change = _Change(replacements, workspace)
 
-    def only_try(before: Content | None) -> NewContent:
+    def only_try(before: FileContent | None) -> NewContent:
         change(before)
         raise _TriedOut
 
@@ -155,7 +155,7 @@ async def _taken_back(replaced: Replaced, workspace: Workspace, granted: Sequenc
     """Put the old content back, unless somebody has written there since; what could not be done, in words."""
     path, old = replaced.after.path, b"" if replaced.before is None else replaced.before.data
 
-    def give_back(now: Content | None) -> bytes:
+    def give_back(now: FileContent | None) -> bytes:
         if now is None or now.data != replaced.after.data:
             raise ToolFailure("somebody else has changed it meanwhile")
         return old
@@ -186,15 +186,15 @@ class _Change:
         self._plain = False
         """Lines of the file, old and new, can be decoded by themselves, and are shown as they are stored."""
 
-    def __call__(self, before: Content | None) -> NewContent:
+    def __call__(self, before: FileContent | None) -> NewContent:
         self.made.clear()
         self.notices.clear()
         self._plain = False
         data = self._changed(before)
         return NewContent(data, lambda: self._show(before, data))
 
-    def _show(self, before: Content | None, after: bytes) -> None:
-        if self._plain and before is not None and max(len(before.data), len(after)) <= LARGEST_SHOWN:
+    def _show(self, before: FileContent | None, after: bytes) -> None:
+        if self._plain and before is not None and max(len(before.data), len(after)) <= MAX_SHOWN_SIZE:
             original: str | None = UTF8.decode(before.data)
             patch = _patch_around(self.made, before.data, after)
         else:
@@ -202,7 +202,7 @@ class _Change:
             patch = [] if new is None else structured_patch(original or "", new)
         self.shown = {"originalFile": original, "structuredPatch": patch, "userModified": False}
 
-    def _changed(self, before: Content | None) -> bytes:
+    def _changed(self, before: FileContent | None) -> bytes:
         first = self._replacements[0]
         if not first.old_string and (before is None or not before.data):
             self.made.append(Made(1, (1,)))
@@ -213,16 +213,16 @@ class _Change:
             raise ToolFailure(_numbered(_NOT_EMPTY, 1, len(self._replacements)))
         return self._edited(before)
 
-    def _edited(self, before: Content) -> bytes:
+    def _edited(self, before: FileContent) -> bytes:
         knowledge = self._workspace.reads.knowledge(before.path, before.status, before.data)
-        if knowledge is Knowledge.UNREAD:
+        if knowledge is ReadState.UNREAD:
             raise ToolFailure(f"File has not been read yet: {before.path}. Read it first before editing it.")
         format_ = detect_format(before.data)
         if format_ is None:
             raise ToolFailure(f"{before.path} is no text file: its text cannot be edited.")
         self._plain = format_ == UTF8 and b"\r" not in before.data and not any(map(_has_special, self._replacements))
         data = self._apply(before.data, 0, format_)
-        if knowledge is Knowledge.STALE:
+        if knowledge is ReadState.STALE:
             self._require_clear(before.path)
         return data
 
@@ -253,10 +253,10 @@ def _substituted(data: bytes, replacement: Replacement, format_: TextFormat) -> 
     if not replacement.old_string:
         raise ToolFailure(_NOT_EMPTY)
     old = replacement.old_string
-    found = occurrences(data, old, format_, most=_MOST_LINE_NUMBERS)
+    found = occurrences(data, old, format_, most=_MAX_LINE_NUMBERS)
     curly = not found.count and has_straight_quotes(old)
     if curly:
-        found = occurrences(data, old, format_, most=_MOST_LINE_NUMBERS, any_quotes=True)
+        found = occurrences(data, old, format_, most=_MAX_LINE_NUMBERS, any_quotes=True)
     lines = tuple(line_of(data, start, format_) for start, _ in found.first)
     behind = len(data) - found.end if found.count else 0
     made = Made(found.count, lines, found.first[0][0] if found.count else 0, behind, curly)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from toolwright.tools.base import BuiltinTool, ToolContext, ToolOutput
-from toolwright.tools.standing import Standing
+from toolwright.tools.session_state import Standing
 
 ENTERED = "Plan mode is on."
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolOutput
-from toolwright.tools.standing import Standing
+from toolwright.tools.session_state import Standing
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from toolwright.threads import run_in_thread
+from toolwright.base.threads import run_in_thread
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
 from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, HiddenName, as_glob, below, hidden_name, notices
 from toolwright.workspace import NotRegularFile
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolwright.workspace import Workspace
     from toolwright.workspace.workspace import SearchPlace
 
-MOST_FILES = 100
+MAX_FILES = 100
 _MAGIC = frozenset("*?[{!")
 
 
@@ -35,7 +35,7 @@ class Glob(BuiltinTool):
     name = "Glob"
     description = (
         "Finds files by pattern: * ? [abc] {a,b}, ** for any depth, a leading ! for all that do not match. A pattern without a "
-        f"slash matches at any depth. Newest first, at most {MOST_FILES} (the total is told). Hidden and git-ignored files are "
+        f"slash matches at any depth. Newest first, at most {MAX_FILES} (the total is told). Hidden and git-ignored files are "
         "included, .git itself and links are not."
     )
     Input = GlobInput
@@ -53,7 +53,7 @@ class Glob(BuiltinTool):
             raise ToolFailure("A pattern cannot hold .. after a wildcard, or a NUL character. Give the folder as path.")
         with _folder(context, folder) as place:
             hidden = hidden_name(context, folder, place)
-            newest = Newest(place.folder, MOST_FILES, hidden=hidden)
+            newest = Newest(place.folder, MAX_FILES, hidden=hidden)
             end = await context.workspace.search(place, _arguments(pattern), on_output=newest.feed, timeout=SEARCH_TIMEOUT)
             notes = notices(end, hidden)
             paths = [below(place.path, name) for name in newest.names()]

@@ -10,17 +10,17 @@ import anyio
 from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
-from toolwright.tools.missing import missing_file
-from toolwright.tools.results import Naming, ResultPage, Results, TooMuch, Wanted
+from toolwright.tools.not_found import missing_file
+from toolwright.tools.results import Naming, PageRequest, ResultPage, Results, TooMuch
 from toolwright.tools.search_output import CountParser, LineParser, NameParser, Parser
 from toolwright.tools.searching import HIDE_GIT, SEARCH_TIMEOUT, HiddenName, as_glob, below, hidden_name, notices
 
 if TYPE_CHECKING:
+    from toolwright.processes.ripgrep import SearchEnd
     from toolwright.workspace import Workspace
-    from toolwright.workspace.ripgrep import SearchEnd
     from toolwright.workspace.workspace import SearchPlace
 
-LONGEST_LINE = 2000
+MAX_LINE_LENGTH = 2000
 Mode = Literal["content", "files_with_matches", "count"]
 
 
@@ -76,7 +76,7 @@ async def _search(parsed: GrepInput, place: SearchPlace, context: ToolContext) -
     deadline = anyio.current_time() + SEARCH_TIMEOUT
     hidden = hidden_name(context, parsed.path, place) if place.file is None else None
     naming = _naming(place, context.workspace, hidden)
-    run = _Run(parsed, place, context.workspace, naming, deadline)
+    run = _Search(parsed, place, context.workspace, naming, deadline)
     try:
         end, page = await run.answer(ordered=place.file is not None)
     except TooMuch:  # a page far behind the beginning: let ripgrep put the answers in order, more slowly
@@ -84,7 +84,7 @@ async def _search(parsed: GrepInput, place: SearchPlace, context: ToolContext) -
     return _result(parsed, page, notices(end, hidden))
 
 
-class _Run(Struct, frozen=True):
+class _Search(Struct, frozen=True):
     """One search, as often as it takes."""
 
     parsed: GrepInput
@@ -112,10 +112,10 @@ def _naming(place: SearchPlace, workspace: Workspace, hidden: HiddenName | None)
     return Naming(path, workspace.shown, hidden)
 
 
-def _wanted(parsed: GrepInput) -> Wanted:
+def _wanted(parsed: GrepInput) -> PageRequest:
     before, after = _context(parsed)
     breaks = parsed.output_mode == "content" and bool(before or after)
-    return Wanted(parsed.offset, parsed.head_limit, numbers=parsed.numbers, breaks=breaks)
+    return PageRequest(parsed.offset, parsed.head_limit, numbers=parsed.numbers, breaks=breaks)
 
 
 _PARSERS: Mapping[Mode, Callable[[], Parser]] = {
@@ -126,7 +126,7 @@ _PARSERS: Mapping[Mode, Callable[[], Parser]] = {
 _MODES: Mapping[Mode, tuple[str, ...]] = {
     "files_with_matches": ("--files-with-matches",),
     "count": ("--count",),
-    "content": ("--heading", "--line-number", f"--max-columns={LONGEST_LINE}", "--max-columns-preview"),
+    "content": ("--heading", "--line-number", f"--max-columns={MAX_LINE_LENGTH}", "--max-columns-preview"),
 }
 
 

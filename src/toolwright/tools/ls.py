@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
-from toolwright.workspace import Entry, OpenFolder
+from toolwright.workspace import FolderEntry, OpenFolder
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
 
-MOST_ENTRIES = 1000
-MOST_COUNTED = 10_000
+MAX_ENTRIES = 1000
+MAX_COUNTED = 10_000
 """How many entries of a subfolder are counted before "more than" will do."""
 _CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -32,7 +32,7 @@ class LS(BuiltinTool):
     name = "LS"
     description = (
         "Lists a folder, one level deep, hidden names included: folders with their number of entries, files with their size, "
-        f"links with their target. Shows at most {MOST_ENTRIES} and tells the total."
+        f"links with their target. Shows at most {MAX_ENTRIES} and tells the total."
     )
     Input = LSInput
     read_only = True
@@ -42,14 +42,14 @@ class LS(BuiltinTool):
 
     async def perform(self, parsed: LSInput, context: ToolContext) -> ToolOutput:
         written = context.workspace.touched_paths(parsed.path)[-1]
-        look = Look(parsed.ignore, context.hidden, written)
+        look = FolderScan(parsed.ignore, context.hidden, written)
         try:
             return _result(await context.workspace.with_folder(parsed.path, look, granted=context.granted))
         except FileNotFoundError:
             where = f"Note: your current working directory is {context.workspace.cwd}."
             raise ToolFailure(f"Directory does not exist: {parsed.path}. {where}") from None
         except NotADirectoryError:
-            raise ToolFailure(f"{parsed.path} is no folder: LS lists folders. Look at a file with Read.") from None
+            raise ToolFailure(f"{parsed.path} is no folder: LS lists folders. FolderScan at a file with Read.") from None
         except PermissionError:
             raise ToolFailure(f"{parsed.path} cannot be listed: the system gives no permission to read it.") from None
 
@@ -57,18 +57,18 @@ class LS(BuiltinTool):
 class Row(Struct, frozen=True):
     """One line of a listing. `inside` is the number of entries of a folder, None if it cannot be read."""
 
-    entry: Entry
+    entry: FolderEntry
     inside: int | None = None
 
 
-class Listing(Struct, frozen=True):
+class FolderListing(Struct, frozen=True):
     path: str
     rows: list[Row]
     total: int
     ignored: int
 
 
-class Look:
+class FolderScan:
     """Looks into a folder. Keeps only what is shown, so memory does not grow with the folder."""
 
     def __init__(self, ignore: Sequence[str], hidden: Callable[[str], bool], written: str) -> None:
@@ -79,11 +79,11 @@ class Look:
         self._left_out = 0
         self._total = 0
 
-    def __call__(self, folder: OpenFolder) -> Listing:
-        first = heapq.nsmallest(MOST_ENTRIES, self._shown(folder))
+    def __call__(self, folder: OpenFolder) -> FolderListing:
+        first = heapq.nsmallest(MAX_ENTRIES, self._shown(folder))
         rows = list(filter(None, (self._row(folder, name) for _, name in first)))
         gone = len(first) - len(rows)
-        return Listing(folder.path, rows, self._total - gone, self._left_out)
+        return FolderListing(folder.path, rows, self._total - gone, self._left_out)
 
     def _shown(self, folder: OpenFolder) -> Iterator[tuple[bool, str]]:
         """The names to show as sorting wants them: folders first."""
@@ -111,7 +111,7 @@ class Look:
         try:
             with folder.inside(name) as inside:
                 visible = (each for each, _ in inside.names() if not self._hidden(folder.path, name, each))
-                return sum(1 for _, _ in zip(range(MOST_COUNTED + 1), visible, strict=False))
+                return sum(1 for _, _ in zip(range(MAX_COUNTED + 1), visible, strict=False))
         except OSError:
             return None
 
@@ -129,12 +129,12 @@ def shown_name(name: str) -> str:
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def _result(listing: Listing) -> ToolOutput:
+def _result(listing: FolderListing) -> ToolOutput:
     lines = [f"{_label(row.entry)}\t{_detail(row)}" for row in listing.rows] or ["[no entries]"]
     return ToolOutput("\n".join([listing.path, *lines, *(f"[{note}]" for note in _notes(listing))]), _structured(listing))
 
 
-def _label(entry: Entry) -> str:
+def _label(entry: FolderEntry) -> str:
     name = shown_name(entry.name)
     if entry.target is not None:
         return f"{name} -> {shown_name(entry.target)}"
@@ -156,12 +156,12 @@ def _detail(row: Row) -> str:
 def _entries(count: int | None) -> str:
     if count is None:
         return "cannot be read"
-    if count > MOST_COUNTED:
-        return f"more than {MOST_COUNTED:,} entries"
+    if count > MAX_COUNTED:
+        return f"more than {MAX_COUNTED:,} entries"
     return "1 entry" if count == 1 else f"{count:,} entries"
 
 
-def _notes(listing: Listing) -> list[str]:
+def _notes(listing: FolderListing) -> list[str]:
     notes = []
     if listing.total > len(listing.rows):
         notes.append(
@@ -175,7 +175,7 @@ def _notes(listing: Listing) -> list[str]:
     return notes
 
 
-def _structured(listing: Listing) -> dict[str, Any]:
+def _structured(listing: FolderListing) -> dict[str, Any]:
     return {
         "path": listing.path,
         "entries": [_structured_row(row) for row in listing.rows],

@@ -17,7 +17,7 @@ class Resource(Struct, frozen=True):
     description: str = ""
 
 
-class Content(Struct, frozen=True):
+class ResourcePart(Struct, frozen=True):
     """One part of a resource: text, or bytes."""
 
     uri: str
@@ -33,6 +33,6 @@ class Resources(Protocol):
         """Those of one server or of all, and what went wrong with which. Raises `ToolFailure` for an unknown server."""
         ...
 
-    async def read(self, server: str, uri: str) -> list[Content]:
+    async def read(self, server: str, uri: str) -> list[ResourcePart]:
         """Raises `ToolFailure`, which tells apart what is not there and what we may not see."""
         ...

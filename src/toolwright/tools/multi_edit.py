@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolwright.tools.editing import Edited
     from toolwright.workspace import Workspace
 
-_MOST_TOLD = 20
+_MAX_TOLD = 20
 
 
 class OneEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,12 +77,12 @@ def _result(edits: list[OneEdit], edited: Edited) -> ToolOutput:
     done = f"File created successfully at: {path}" if created else f"The file {path} has been updated successfully"
     noun = "edit" if len(edits) == 1 else "edits"
     told = [f"{number}. {'created' if created and number == 1 else made}" for number, made in enumerate(edited.made, 1)]
-    more = [f"… and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
+    more = [f"… and {len(told) - _MAX_TOLD} more"] if len(told) > _MAX_TOLD else []
     text = with_notices(
         f"{done} ({len(edits)} {noun}, lines as each edit found them).",
         [*edited.notices, *write_notices(edited.replaced)],
     )
-    return ToolOutput("\n".join([text, *told[:_MOST_TOLD], *more]), _structured(edits, edited))
+    return ToolOutput("\n".join([text, *told[:_MAX_TOLD], *more]), _structured(edits, edited))
 
 
 def _structured(edits: list[OneEdit], edited: Edited) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from toolwright.tools.base import BuiltinTool, Effects, InvalidInput, ToolContext, ToolFailure, ToolOutput, writing
-from toolwright.tools.missing import missing_file
+from toolwright.tools.not_found import missing_file
 from toolwright.tools.notebook_read import PATH_ALIASES
 from toolwright.workspace import FileTooLarge, NotRegularFile
 

@@ -8,7 +8,7 @@ from toolwright.tools.base import ToolFailure, ToolOutput
 from toolwright.tools.notebook_changes import CellChange, deleted, inserted, replaced
 from toolwright.tools.notebooks import Notebook, find_cell, parse_notebook
 from toolwright.tools.write import require_current, shown_text, with_notices, write_notices
-from toolwright.workspace import Content, Replaced
+from toolwright.workspace import FileContent, Replaced
 
 if TYPE_CHECKING:
     from toolwright.tools.notebook_edit import NotebookEditInput
@@ -23,7 +23,7 @@ class CellEdit:
         self._workspace = workspace
         self.made: CellChange
 
-    def __call__(self, before: Content | None) -> bytes:
+    def __call__(self, before: FileContent | None) -> bytes:
         if before is None:
             raise FileNotFoundError
         require_current(before, self._workspace, "editing")

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
-from toolwright.tools.missing import missing_file
+from toolwright.tools.not_found import missing_file
 from toolwright.workspace import FileTooLarge, NotRegularFile, OpenFile
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ class NotebookRead(BuiltinTool):
 
     async def perform(self, parsed: NotebookReadInput, context: ToolContext) -> ToolOutput:
         from toolwright.tools.notebook_view import show_cells  # not before there is a notebook
-        from toolwright.tools.notebooks import LARGEST_FILE, TOO_LARGE, parse_notebook
+        from toolwright.tools.notebooks import MAX_FILE_SIZE, TOO_LARGE, parse_notebook
 
         workspace = context.workspace
 
         def read(file: OpenFile) -> Notebook:
-            data = file.read_all(LARGEST_FILE)
+            data = file.read_all(MAX_FILE_SIZE)
             notebook = parse_notebook(file.path, data)
             workspace.reads.note(file.path, file.status, data)
             return notebook

@@ -12,22 +12,22 @@ from typing import Any
 import anyio
 from msgspec import Struct
 
-from toolwright.threads import run_in_thread
+from toolwright.base.threads import run_in_thread
 from toolwright.tools.base import ToolFailure, ToolOutput
+from toolwright.tools.file_content import Whole
 from toolwright.tools.media.images import show_image
 from toolwright.tools.media.kinds import shown_kind
 from toolwright.tools.notebook_outputs import Picture, bundle_pieces, output_pieces, plain
 from toolwright.tools.notebooks import Cell, Notebook, doubled_ids, find_cell, parse_notebook
-from toolwright.tools.sights import Whole
 
-MOST_CHARACTERS = 256 * 1024
-MOST_PICTURES = 20
-_MOST_SOURCE = 100_000
-_MOST_OUTPUT = 10_000
+MAX_CHARACTERS = 256 * 1024
+MAX_PICTURES = 20
+_MAX_SOURCE = 100_000
+_MAX_OUTPUT = 10_000
 """Of all outputs of one cell, when the whole notebook is shown."""
-_MOST_OUTPUT_ALONE = 100_000
+_MAX_OUTPUT_ALONE = 100_000
 """The same when the cell was asked for by its id."""
-_MOST_IDS = 50
+_MAX_IDS = 50
 
 Piece = str | Picture
 Part = str | dict[str, Any]
@@ -54,7 +54,7 @@ async def show_cells(notebook: Notebook, cell_id: str | None = None) -> ToolOutp
     """The whole notebook, or one cell of it with more of its outputs."""
     alone = cell_id is not None
     cells = [find_cell(notebook, cell_id)] if cell_id is not None else notebook.cells
-    view = _View(notebook, _MOST_OUTPUT_ALONE if alone else _MOST_OUTPUT, alone=alone)
+    view = _View(notebook, _MAX_OUTPUT_ALONE if alone else _MAX_OUTPUT, alone=alone)
     shown = list(view.of(cells))
     pieces = [piece for cell in shown for piece in cell.pieces]
     rest = [f"\n[{note}]" for note in _notes(notebook, cells[len(shown) :])]
@@ -66,10 +66,10 @@ def _notes(notebook: Notebook, left_out: Sequence[Cell]) -> Iterator[str]:
     if not notebook.cells:
         yield f"{notebook.path} has no cells yet"
     if left_out:
-        ids = ", ".join(cell.id for cell in left_out[:_MOST_IDS]) + (", …" if len(left_out) > _MOST_IDS else "")
+        ids = ", ".join(cell.id for cell in left_out[:_MAX_IDS]) + (", …" if len(left_out) > _MAX_IDS else "")
         yield f"{len(left_out)} more cells not shown: {ids}. Show one with NotebookRead and its cell_id"
     if doubled := doubled_ids(notebook):
-        yield f"not unique: {', '.join(sorted(doubled)[:_MOST_IDS])}; name such a cell by its number, as in cell-0"
+        yield f"not unique: {', '.join(sorted(doubled)[:_MAX_IDS])}; name such a cell by its number, as in cell-0"
 
 
 class _View(Struct):
@@ -84,12 +84,12 @@ class _View(Struct):
         for cell in cells:
             view = self._cell(cell)
             self._length += view.length
-            if self._length > MOST_CHARACTERS and self._length > view.length:
+            if self._length > MAX_CHARACTERS and self._length > view.length:
                 return
             yield view
 
     def _cell(self, cell: Cell) -> CellView:
-        source = cut_middle(plain(cell.source), _MOST_SOURCE, f"jq -r '.cells[{cell.number}].source' through Bash shows all")
+        source = cut_middle(plain(cell.source), _MAX_SOURCE, f"jq -r '.cells[{cell.number}].source' through Bash shows all")
         outputs = list(self._outputs(cell))
         row: dict[str, Any] = {"cell_id": cell.id, "cellType": cell.kind, "source": source}
         count = cell.content.get("execution_count")
@@ -152,7 +152,7 @@ def cut_middle(text: str, limit: int, advice: str) -> str:
 async def _content(pieces: Sequence[Piece], path: str) -> str | list[dict[str, Any]]:
     """Text blocks and image blocks; plain text if there is no picture."""
     pictures = [piece for piece in pieces if isinstance(piece, Picture)]
-    shown = await _all_shown(pictures[:MOST_PICTURES], path)
+    shown = await _all_shown(pictures[:MAX_PICTURES], path)
     parts: list[Part] = []
     seen = 0
     for piece in pieces:
@@ -160,7 +160,7 @@ async def _content(pieces: Sequence[Piece], path: str) -> str | list[dict[str, A
             parts.append(piece)
             continue
         seen += 1
-        parts += shown[piece] if seen <= MOST_PICTURES else [_too_many(piece)]
+        parts += shown[piece] if seen <= MAX_PICTURES else [_too_many(piece)]
     if all(isinstance(part, str) for part in parts):
         return "".join(part for part in parts if isinstance(part, str)).strip("\n")
     return list(_blocks(parts))
@@ -190,7 +190,7 @@ def _blocks(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
 
 def _too_many(picture: Picture) -> str:
     return (
-        f"[{picture.claimed}, {len(picture.data):,} bytes: not shown, {MOST_PICTURES} pictures come at once; "
+        f"[{picture.claimed}, {len(picture.data):,} bytes: not shown, {MAX_PICTURES} pictures come at once; "
         "NotebookRead with its cell_id shows it]"
     )
 

@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from toolwright.tools.base import ToolFailure
 from toolwright.tools.json_text import BadJson, Container, after_space, read_container, read_value
-from toolwright.tools.old_notebooks import cells_of_worksheets
+from toolwright.tools.notebook_v3 import cells_of_worksheets
 
-LARGEST_FILE = 100 * 1024 * 1024
+MAX_FILE_SIZE = 100 * 1024 * 1024
 TOO_LARGE = "Clear its outputs (jupyter nbconvert --clear-output), or cut pieces out of it with jq through Bash."
 _MARK = "\ufeff"
-_MOST_IDS = 50
+_MAX_IDS = 50
 _BY_NUMBER = re.compile(r"cell-(0|[1-9][0-9]{0,8})")
 
 
@@ -141,8 +141,8 @@ def find_cell(notebook: Notebook, cell_id: str) -> Cell:
 def known_ids(notebook: Notebook) -> str:
     if not notebook.cells:
         return "The notebook has no cells."
-    shown = ", ".join(cell.id for cell in notebook.cells[:_MOST_IDS])
-    more = f", … ({len(notebook.cells)} in all)" if len(notebook.cells) > _MOST_IDS else ""
+    shown = ", ".join(cell.id for cell in notebook.cells[:_MAX_IDS])
+    more = f", … ({len(notebook.cells)} in all)" if len(notebook.cells) > _MAX_IDS else ""
     return f"Its cells, in order: {shown}{more}. cell-N means the cell number N, from 0."
 
 

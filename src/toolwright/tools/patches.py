@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 CONTEXT = 3
-_MOST_COMPARED = 1500
+_MAX_COMPARED = 1500
 """Above so many changed lines a line-by-line comparison takes longer than it helps: one hunk says it all."""
 
 
@@ -95,7 +95,7 @@ def _changes(before: list[str], after: list[str], start: int) -> list[tuple[int,
     """Ranges (old from, old to, new from, new to) that differ."""
     if not before and not after:
         return []
-    if len(before) * len(after) <= 1 or len(before) + len(after) > _MOST_COMPARED:
+    if len(before) * len(after) <= 1 or len(before) + len(after) > _MAX_COMPARED:
         return [(start, start + len(before), start, start + len(after))]
     import difflib  # only edits that touch several places come here
 

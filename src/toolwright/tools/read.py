@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, reading
-from toolwright.tools.missing import missing_file
-from toolwright.tools.portions import DEFAULT_LINES, LONGEST_LINE, MOST_PAGES_UNASKED
+from toolwright.tools.not_found import missing_file
+from toolwright.tools.portions import DEFAULT_LINES, MAX_LINE_LENGTH, MAX_PAGES_UNASKED
 from toolwright.workspace import NotRegularFile
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class Read(BuiltinTool):
     name = "Read"
     description = (
         "Reads a file. Each line of a text comes as its number, a tab and its text. Shows up to "
-        f"{DEFAULT_LINES} lines from the start; page through longer files with offset and limit. Lines over {LONGEST_LINE} "
+        f"{DEFAULT_LINES} lines from the start; page through longer files with offset and limit. Lines over {MAX_LINE_LENGTH} "
         "characters are cut and marked. Images, notebooks and PDFs are shown (a PDF of more than "
-        f"{MOST_PAGES_UNASKED} pages needs pages). Several files can be read at once by several calls in one turn. "
+        f"{MAX_PAGES_UNASKED} pages needs pages). Several files can be read at once by several calls in one turn. "
         "A file must be read before it is edited or overwritten. For folders use LS."
     )
     Input = ReadInput
@@ -45,9 +45,9 @@ class Read(BuiltinTool):
         return reading(workspace, parsed.file_path)
 
     async def perform(self, parsed: ReadInput, context: ToolContext) -> ToolOutput:
-        from toolwright.tools.looking import look, notices, show  # all kinds of files: not before one is read
-        from toolwright.tools.numbered import with_notice
-        from toolwright.tools.rereading import note_view, still_in_view, unchanged
+        from toolwright.tools.line_numbers import with_notice
+        from toolwright.tools.read_file import look, notices, show  # all kinds of files: not before one is read
+        from toolwright.tools.repeated_reads import note_view, still_in_view, unchanged
 
         workspace = context.workspace
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from toolwright.tools.base import BuiltinTool, ToolContext, ToolOutput
-from toolwright.tools.mcp_resources import Content, Resources
+from toolwright.tools.mcp_resources import ResourcePart, Resources
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
@@ -37,7 +37,7 @@ class ReadMcpResource(BuiltinTool):
         return ToolOutput(text, {"contents": [row for _, row in parts]})
 
 
-async def _shown(content: Content, context: ToolContext) -> tuple[str, dict[str, Any]]:
+async def _shown(content: ResourcePart, context: ToolContext) -> tuple[str, dict[str, Any]]:
     row: dict[str, Any] = {"uri": content.uri, "mimeType": content.media_type}
     if content.text is None:
         path = await context.workspace.keep("mcp-resource", content.data, ending=_ending(content.media_type))

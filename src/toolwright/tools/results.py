@@ -13,12 +13,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from toolwright.tools.search_output import Found, Parser
+from toolwright.tools.search_output import FileMatches, Parser
 
-MOST_CHARACTERS = 30_000
-MOST_BYTES_TO_ORDER = 8 * 1024 * 1024
+MAX_CHARACTERS = 30_000
+MAX_BYTES_TO_ORDER = 8 * 1024 * 1024
 _FIRST_SORTING = 1024 * 1024
-_SHORTEST_ENTRY = 5
+_MIN_ENTRY_LENGTH = 5
 _OVERHEAD = 150
 """About what a kept file weighs besides its text."""
 _BREAK = b"--"
@@ -29,7 +29,7 @@ class TooMuch(Exception):
     """More is needed than can be put in order in memory."""
 
 
-class Wanted(Struct, frozen=True):
+class PageRequest(Struct, frozen=True):
     """The page: `limit` entries (0: as many as fit) after the first `offset` ones, and how its lines look."""
 
     offset: int
@@ -41,7 +41,7 @@ class Wanted(Struct, frozen=True):
     @property
     def end(self) -> int:
         """No entry from this number on can be on the page."""
-        most = MOST_CHARACTERS // _SHORTEST_ENTRY
+        most = MAX_CHARACTERS // _MIN_ENTRY_LENGTH
         return self.offset + (min(self.limit, most) if self.limit else most)
 
 
@@ -69,14 +69,14 @@ class ResultPage(Struct, frozen=True):
 class Results:
     """Feed it ripgrep's output, then ask for the `page`. With `ordered`, the output already comes in order."""
 
-    def __init__(self, parser: Parser, wanted: Wanted, naming: Naming, *, ordered: bool = False) -> None:
+    def __init__(self, parser: Parser, wanted: PageRequest, naming: Naming, *, ordered: bool = False) -> None:
         self._parser = parser
         self._wanted = wanted
         self._naming = naming
         self._ordered = ordered
-        self._kept: list[tuple[bytes, Found]] = []
+        self._kept: list[tuple[bytes, FileMatches]] = []
         self._weight = 0
-        self._weight_to_sort = min(_FIRST_SORTING, MOST_BYTES_TO_ORDER)
+        self._weight_to_sort = min(_FIRST_SORTING, MAX_BYTES_TO_ORDER)
         self._skipped = 0
         self._total = self._files = self._matches = 0
         parser.skip = wanted.offset if ordered else 0
@@ -96,7 +96,7 @@ class Results:
         places = [place for name, text in entries if name and (place := _place(paths[name], text)) is not None]
         return ResultPage(lines, [*paths.values()], self._total, self._files, self._matches, places)
 
-    def _take(self, found: Iterator[Found]) -> None:
+    def _take(self, found: Iterator[FileMatches]) -> None:
         hidden, ordered, breaks = self._naming.hidden, self._ordered, self._wanted.breaks
         for file in found:
             name, entries, body, _, matches = file
@@ -112,7 +112,7 @@ class Results:
         if self._weight > self._weight_to_sort and not ordered:
             self._drop_what_lies_behind()
 
-    def _is_near(self, file: Found) -> bool:
+    def _is_near(self, file: FileMatches) -> bool:
         """Whether a file that comes in order reaches into the page."""
         self._parser.skip = max(0, self._wanted.offset - self._total - self._wanted.breaks)
         if self._total <= self._wanted.offset:
@@ -129,12 +129,12 @@ class Results:
                 break
             position += file.entries
         self._weight = sum(len(name) + len(file.body) + _OVERHEAD for name, file in self._kept)
-        if self._weight > MOST_BYTES_TO_ORDER:
+        if self._weight > MAX_BYTES_TO_ORDER:
             raise TooMuch
         self._weight_to_sort = max(_FIRST_SORTING, 2 * self._weight)
 
     def _fitting(self) -> Iterator[tuple[bytes, bytes]]:
-        room = MOST_CHARACTERS
+        room = MAX_CHARACTERS
         for position, name, text in self._from_offset():
             if position >= self._wanted.end or room <= 0:
                 return
@@ -179,7 +179,7 @@ def _place(path: str, text: bytes) -> dict[str, Any] | None:
     return {"file": path, "line": int(numbered[1]), "content": content}
 
 
-def _entries(file: Found, start: int) -> Iterator[bytes]:
+def _entries(file: FileMatches, start: int) -> Iterator[bytes]:
     """The entries from number `start` on. Raises `TooMuch` where the kept ones end before the file's do."""
     if start >= file.entries:
         return

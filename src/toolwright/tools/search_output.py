@@ -12,11 +12,11 @@ from typing import NamedTuple, Protocol
 
 STDIN = b"<stdin>"
 """What ripgrep calls the one file it is given open."""
-MOST_BODY_BYTES = 4 * 1024 * 1024
+MAX_BODY_BYTES = 4 * 1024 * 1024
 """Of one file's lines, about so many bytes are kept; the rest is counted."""
 
 
-class Found(NamedTuple):
+class FileMatches(NamedTuple):
     """One file: its name as ripgrep calls it, and how many lines or entries it adds."""
 
     name: bytes
@@ -34,8 +34,8 @@ class Parser(Protocol):
 
     skip: int
 
-    def feed(self, piece: bytes) -> Iterator[Found]: ...
-    def finish(self) -> Iterator[Found]: ...
+    def feed(self, piece: bytes) -> Iterator[FileMatches]: ...
+    def finish(self) -> Iterator[FileMatches]: ...
 
 
 class NameParser:
@@ -45,12 +45,12 @@ class NameParser:
         self.skip = 0
         self._pending = b""
 
-    def feed(self, piece: bytes) -> Iterator[Found]:
+    def feed(self, piece: bytes) -> Iterator[FileMatches]:
         names = (self._pending + piece).split(b"\0")
         self._pending = names.pop()
-        return (Found(name, 1, b"\n") for name in names)
+        return (FileMatches(name, 1, b"\n") for name in names)
 
-    def finish(self) -> Iterator[Found]:
+    def finish(self) -> Iterator[FileMatches]:
         return iter(())
 
 
@@ -63,11 +63,11 @@ class CountParser:
         self.skip = 0
         self._pending = b""
 
-    def feed(self, piece: bytes) -> Iterator[Found]:
+    def feed(self, piece: bytes) -> Iterator[FileMatches]:
         text = self._pending + piece
         end = self._end_of_last(text)
         self._pending = text[end:]
-        return (Found(name, 1, number, 0, int(number)) for name, number in self._RECORD.findall(text, 0, end))
+        return (FileMatches(name, 1, number, 0, int(number)) for name, number in self._RECORD.findall(text, 0, end))
 
     @staticmethod
     def _end_of_last(text: bytes) -> int:
@@ -79,7 +79,7 @@ class CountParser:
             end = text.find(b"\n", middle) if middle >= 0 else -1
         return end + 1
 
-    def finish(self) -> Iterator[Found]:
+    def finish(self) -> Iterator[FileMatches]:
         return iter(())
 
 
@@ -91,7 +91,7 @@ class LineParser:
         self._pending = b""
         self._begin(None)
 
-    def feed(self, piece: bytes) -> Iterator[Found]:
+    def feed(self, piece: bytes) -> Iterator[FileMatches]:
         text = self._pending + piece
         start = self._end_begun(text)
         if start:
@@ -102,7 +102,7 @@ class LineParser:
                 self._begin(text[start:middle])
                 start = middle + 1
             else:
-                yield Found(text[start:middle], text.count(b"\n", middle, end + 1), text[middle + 1 : end + 1])
+                yield FileMatches(text[start:middle], text.count(b"\n", middle, end + 1), text[middle + 1 : end + 1])
                 start = end + 2
         if self._name is not None:
             last = max(start, len(text) - 1)  # this byte may be half of an empty line
@@ -117,7 +117,7 @@ class LineParser:
             self._take(text[: end + 1])
         return end + 2 if end >= 0 else 0
 
-    def finish(self) -> Iterator[Found]:
+    def finish(self) -> Iterator[FileMatches]:
         if self._name is None and self._pending:  # a remark on a file of which nothing else is shown
             self._begin(STDIN)
         if self._name is not None:
@@ -134,14 +134,14 @@ class LineParser:
 
     def _take(self, text: bytes) -> None:
         before, self._entries = self._entries, self._entries + text.count(b"\n")
-        if self._entries < self.skip or self._kept_bytes >= MOST_BODY_BYTES:
+        if self._entries < self.skip or self._kept_bytes >= MAX_BODY_BYTES:
             return
         if not self._kept:
             self._first = before
         self._kept.append(text)
         self._kept_bytes += len(text)
 
-    def _end(self) -> Found:
-        found = Found(self._name or b"", self._entries, b"".join(self._kept), self._first)
+    def _end(self) -> FileMatches:
+        found = FileMatches(self._name or b"", self._entries, b"".join(self._kept), self._first)
         self._begin(None)
         return found

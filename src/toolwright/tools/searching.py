@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolwright.tools.base import ToolContext, ToolFailure, nothing_hidden
 
 if TYPE_CHECKING:
-    from toolwright.workspace.ripgrep import SearchEnd
+    from toolwright.processes.ripgrep import SearchEnd
     from toolwright.workspace.workspace import SearchPlace
 
 SEARCH_TIMEOUT = 20.0

@@ -14,8 +14,8 @@ from msgspec import Struct
 _WEIGHTS = "12.0, 4.0, 6.0, 1.0"
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
-_LONGEST_QUERY = 1000
-_MOST_WORDS = 40
+_MAX_QUERY_LENGTH = 1000
+_MAX_WORDS = 40
 _EMPTY_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -27,7 +27,7 @@ _EMPTY_WORDS = frozenset(
 """Words that say nothing about what a tool does; `get` is in so many names that it says nothing either."""
 
 
-class Entry(Struct, frozen=True):
+class IndexedTool(Struct, frozen=True):
     """What is known of one tool."""
 
     name: str
@@ -42,7 +42,7 @@ class Entry(Struct, frozen=True):
 class ToolIndex:
     """An index over the entries it is made from."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[IndexedTool]) -> None:
         import sqlite3  # only for sessions with so many tools that they are searched
 
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
@@ -67,9 +67,9 @@ class ToolIndex:
 
 def query_words(query: str) -> list[str]:
     """The words to look for. If all of them say little, they are all there is."""
-    words = [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", query[:_LONGEST_QUERY]))]
+    words = [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", query[:_MAX_QUERY_LENGTH]))]
     telling = [word for word in words if word not in _EMPTY_WORDS]
-    return list(dict.fromkeys(telling or words))[:_MOST_WORDS]
+    return list(dict.fromkeys(telling or words))[:_MAX_WORDS]
 
 
 def parameter_words(schema: dict[str, Any]) -> str:
@@ -85,7 +85,7 @@ def _said(value: Any) -> str:
     return said[:300] if isinstance(said, str) else ""
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str, str]:
+def _row(entry: IndexedTool) -> tuple[str, str, str, str, str]:
     return _split(entry.own_name), _split(entry.server), entry.description, entry.parameters, entry.name
 
 

@@ -8,8 +8,8 @@ from msgspec import Meta, Struct
 
 from toolwright.tools.base import BuiltinTool, ToolContext, ToolOutput
 
-MOST_RESULTS = 5
-MOST_SELECTED = 20
+MAX_RESULTS = 5
+MAX_SELECTED = 20
 SELECT = "select:"
 DESCRIPTION = (
     "Finds and loads tools of MCP servers. Their descriptions and parameters are not shown until they are loaded; after that "
@@ -20,12 +20,10 @@ DESCRIPTION = (
 
 class ToolSearchInput(Struct, forbid_unknown_fields=True):
     query: Annotated[str, Meta(min_length=1, description="Words to search for, or select:NAME,NAME")]
-    max_results: Annotated[int, Meta(ge=1, description=f"At most this many (default and maximum {MOST_RESULTS})")] = (
-        MOST_RESULTS
-    )
+    max_results: Annotated[int, Meta(ge=1, description=f"At most this many (default and maximum {MAX_RESULTS})")] = MAX_RESULTS
 
 
-class Found(Struct, frozen=True):
+class FoundTools(Struct, frozen=True):
     """What a search found: tools that are loaded now (name, line about it), further names, names that there are not."""
 
     loaded: tuple[tuple[str, str], ...] = ()
@@ -40,11 +38,11 @@ class Shelf(Protocol):
         """What waits, in few words."""
         ...
 
-    async def find(self, query: str, most: int) -> Found:
+    async def find(self, query: str, most: int) -> FoundTools:
         """Search by words, and load the best."""
         ...
 
-    def select(self, names: list[str]) -> Found:
+    def select(self, names: list[str]) -> FoundTools:
         """Load these."""
         ...
 
@@ -64,13 +62,13 @@ class ToolSearch(BuiltinTool):
     async def perform(self, parsed: ToolSearchInput, context: ToolContext) -> ToolOutput:
         if parsed.query.startswith(SELECT):
             names = [name.strip() for name in parsed.query.removeprefix(SELECT).split(",") if name.strip()]
-            found = self._shelf.select(names[:MOST_SELECTED])
+            found = self._shelf.select(names[:MAX_SELECTED])
         else:
-            found = await self._shelf.find(parsed.query, min(parsed.max_results, MOST_RESULTS))
+            found = await self._shelf.find(parsed.query, min(parsed.max_results, MAX_RESULTS))
         return ToolOutput(told(found), {"matches": [name for name, _ in found.loaded], "query": parsed.query})
 
 
-def told(found: Found) -> str:
+def told(found: FoundTools) -> str:
     lines = [f"- {name}: {line}" if line else f"- {name}" for name, line in found.loaded]
     if lines:
         lines.insert(0, "Loaded; these can be called now:")

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from toolwright.files.text import UTF8, TextFormat, decode_text, uses_crlf
 from toolwright.tools.base import BuiltinTool, Effects, ToolContext, ToolFailure, ToolOutput, writing
 from toolwright.tools.patches import structured_patch
-from toolwright.workspace import Content, FileChanged, Knowledge, NotRegularFile, Replaced
-from toolwright.workspace.text import UTF8, TextFormat, decode_text, uses_crlf
+from toolwright.workspace import FileChanged, FileContent, NotRegularFile, ReadState, Replaced
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
 
-LARGEST_SHOWN = 256 * 1024
+MAX_SHOWN_SIZE = 256 * 1024
 
 
 class WriteInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,7 +43,7 @@ class Write(BuiltinTool):
         workspace = context.workspace
         notices: list[str] = []
 
-        def change(before: Content | None) -> bytes:
+        def change(before: FileContent | None) -> bytes:
             if before is not None and before.data:
                 require_current(before, workspace, "overwriting")
             return _from_base64(parsed.content) if parsed.encoding == "base64" else _encoded(parsed.content, before, notices)
@@ -55,12 +55,12 @@ class Write(BuiltinTool):
         return _result(parsed, replaced, notices + write_notices(replaced))
 
 
-def require_current(before: Content, workspace: Workspace, action: str) -> None:
+def require_current(before: FileContent, workspace: Workspace, action: str) -> None:
     """Refuse to overwrite what the session has not seen, or has seen in another version."""
     knowledge = workspace.reads.knowledge(before.path, before.status, before.data)
-    if knowledge is Knowledge.UNREAD:
+    if knowledge is ReadState.UNREAD:
         raise ToolFailure(f"File has not been read yet: {before.path}. Read it first before {action} it.")
-    if knowledge is Knowledge.STALE:
+    if knowledge is ReadState.STALE:
         raise FileChanged(f"{before.path} has changed on disk since it was read. Read it again before {action} it.")
 
 
@@ -84,7 +84,7 @@ def _from_base64(content: str) -> bytes:
         raise ToolFailure(f"content is not valid base64: {error}. Nothing was written.") from None
 
 
-def _encoded(content: str, before: Content | None, notices: list[str]) -> bytes:
+def _encoded(content: str, before: FileContent | None, notices: list[str]) -> bytes:
     """The bytes of a text in the format the file already has: a model sees neither BOM nor CR, and must not lose them."""
     decoded = decode_text(before.data) if before is not None and before.data else None
     old, format_ = decoded or ("", UTF8)
@@ -137,13 +137,13 @@ def _structured(parsed: WriteInput, replaced: Replaced) -> dict[str, Any]:
     }
 
 
-def shown_text(content: Content | None) -> str | None:
+def shown_text(content: FileContent | None) -> str | None:
     """The text of a file for a program to show: with plain line ends; None for binary and very large ones."""
     return None if content is None else shown_bytes(content.data)
 
 
 def shown_bytes(data: bytes) -> str | None:
-    if len(data) > LARGEST_SHOWN:
+    if len(data) > MAX_SHOWN_SIZE:
         return None
     decoded = decode_text(data)
     if decoded is None or b"\r" not in data:  # looking for one byte costs a tenth of looking for two characters

@@ -3,10 +3,10 @@
 One noun per module. No I/O, and nothing of the rooms above is known here.
 """
 
-from .agents import (
+from toolwright.types.agents import (
     AgentDefinition,
 )
-from .blocks import (
+from toolwright.types.blocks import (
     ContentBlock,
     ServerToolName,
     ServerToolResultBlock,
@@ -16,11 +16,11 @@ from .blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from .context_usage import (
+from toolwright.types.context_usage import (
     ContextUsageCategory,
     ContextUsageResponse,
 )
-from .control import (
+from toolwright.types.control import (
     ControlErrorResponse,
     ControlResponse,
     SDKControlInitializeRequest,
@@ -36,7 +36,7 @@ from .control import (
     SDKControlStopTaskRequest,
     SDKHookCallbackRequest,
 )
-from .errors import (
+from toolwright.types.errors import (
     CanUseToolShadowedWarning,
     ClaudeSDKError,
     CLIConnectionError,
@@ -49,7 +49,7 @@ from .errors import (
     ResultError,
     SDKJSONDecodeError,
 )
-from .hook_inputs import (
+from toolwright.types.hook_inputs import (
     BackgroundTaskSummary,
     BaseHookInput,
     HookEffort,
@@ -66,7 +66,7 @@ from .hook_inputs import (
     SubagentStopHookInput,
     UserPromptSubmitHookInput,
 )
-from .hook_outputs import (
+from toolwright.types.hook_outputs import (
     AsyncHookJSONOutput,
     CwdChangedHookSpecificOutput,
     ElicitationHookSpecificOutput,
@@ -93,13 +93,13 @@ from .hook_outputs import (
     UserPromptSubmitHookSpecificOutput,
     WorktreeCreateHookSpecificOutput,
 )
-from .hooks import (
+from toolwright.types.hooks import (
     HookCallback,
     HookContext,
     HookEvent,
     HookMatcher,
 )
-from .mcp import (
+from toolwright.types.mcp import (
     McpClaudeAIProxyServerConfig,
     McpHttpServerConfig,
     McpSdkServerConfig,
@@ -115,7 +115,7 @@ from .mcp import (
     McpToolAnnotations,
     McpToolInfo,
 )
-from .messages import (
+from toolwright.types.messages import (
     AssistantMessage,
     AssistantMessageError,
     ConversationResetMessage,
@@ -129,7 +129,7 @@ from .messages import (
     TaskNotificationOriginSubkind,
     UserMessage,
 )
-from .options import (
+from toolwright.types.options import (
     ClaudeAgentOptions,
     SdkBeta,
     SdkPluginConfig,
@@ -138,7 +138,7 @@ from .options import (
     ToolChoice,
     ToolDefinition,
 )
-from .permissions import (
+from toolwright.types.permissions import (
     CanUseTool,
     PermissionBehavior,
     PermissionMode,
@@ -151,24 +151,24 @@ from .permissions import (
     PermissionUpdateType,
     ToolPermissionContext,
 )
-from .presets import (
+from toolwright.types.presets import (
     SystemPromptCustom,
     SystemPromptFile,
     SystemPromptPreset,
     ToolsPreset,
 )
-from .rate_limits import (
+from toolwright.types.rate_limits import (
     RateLimitEvent,
     RateLimitInfo,
     RateLimitStatus,
     RateLimitType,
 )
-from .sandbox import (
+from toolwright.types.sandbox import (
     SandboxIgnoreViolations,
     SandboxNetworkConfig,
     SandboxSettings,
 )
-from .sessions import (
+from toolwright.types.sessions import (
     SDKSessionInfo,
     SessionKey,
     SessionListSubkeysKey,
@@ -179,7 +179,7 @@ from .sessions import (
     SessionStoreListEntry,
     SessionSummaryEntry,
 )
-from .system import (
+from toolwright.types.system import (
     FastModeDisabledReason,
     FastModeState,
     HookEventMessage,
@@ -190,7 +190,7 @@ from .system import (
     SystemInitPluginError,
     SystemMessage,
 )
-from .tasks import (
+from toolwright.types.tasks import (
     TERMINAL_TASK_STATUSES,
     TaskNotificationMessage,
     TaskNotificationStatus,
@@ -200,7 +200,7 @@ from .tasks import (
     TaskUpdatedStatus,
     TaskUsage,
 )
-from .thinking import (
+from toolwright.types.thinking import (
     EffortLevel,
     ThinkingConfig,
     ThinkingConfigAdaptive,

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .permissions import PermissionMode
-from .thinking import EffortLevel
+from toolwright.types.permissions import PermissionMode
+from toolwright.types.thinking import EffortLevel
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from .hooks import HookEvent
-from .permissions import PermissionMode
+from toolwright.types.hooks import HookEvent
+from toolwright.types.permissions import PermissionMode
 
 
 class SDKControlInitializeRequest(TypedDict):

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from .hook_inputs import HookInput
-from .hook_outputs import HookJSONOutput
+from toolwright.types.hook_inputs import HookInput
+from toolwright.types.hook_outputs import HookJSONOutput
 
 HookEvent = Literal[
     "PreToolUse",

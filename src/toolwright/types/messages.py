@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, Required, TypeAlias, TypedDict
 
-from .blocks import ContentBlock
-from .rate_limits import RateLimitEvent
-from .system import SystemMessage
+from toolwright.types.blocks import ContentBlock
+from toolwright.types.rate_limits import RateLimitEvent
+from toolwright.types.system import SystemMessage
 
 AssistantMessageError = Literal[
     "authentication_failed", "billing_error", "rate_limit", "invalid_request", "server_error", "unknown"

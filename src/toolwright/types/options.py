@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
-from .agents import AgentDefinition
-from .hooks import HookEvent, HookMatcher
-from .mcp import McpServerConfig
-from .permissions import CanUseTool, PermissionMode
-from .presets import SystemPromptCustom, SystemPromptFile, SystemPromptPreset, ToolsPreset
-from .sandbox import SandboxSettings
-from .sessions import SessionStore, SessionStoreFlushMode
-from .thinking import EffortLevel, ThinkingConfig
+from toolwright.types.agents import AgentDefinition
+from toolwright.types.hooks import HookEvent, HookMatcher
+from toolwright.types.mcp import McpServerConfig
+from toolwright.types.permissions import CanUseTool, PermissionMode
+from toolwright.types.presets import SystemPromptCustom, SystemPromptFile, SystemPromptPreset, ToolsPreset
+from toolwright.types.sandbox import SandboxSettings
+from toolwright.types.sessions import SessionStore, SessionStoreFlushMode
+from toolwright.types.thinking import EffortLevel, ThinkingConfig
 
 SettingSource = Literal["user", "project", "local"]
 SdkBeta = Literal["context-1m-2025-08-07"]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
-from .permissions import PermissionMode
-from .sessions import SessionKey
+from toolwright.types.permissions import PermissionMode
+from toolwright.types.sessions import SessionKey
 
 FastModeState = Literal["off", "cooldown", "on"]
 

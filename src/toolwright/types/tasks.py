@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypedDict
 
-from .system import SystemMessage
+from toolwright.types.system import SystemMessage
 
 TaskUpdatedStatus = Literal["pending", "running", "paused", "completed", "failed", "killed"]
 TaskNotificationStatus = Literal["completed", "failed", "stopped"]

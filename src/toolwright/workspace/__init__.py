@@ -1,9 +1,6 @@
 """The workspace room: the only door to the machine. Paths, files, commands; see docs/workspace.md."""
 
-from toolwright.workspace.captured import Captured
-from toolwright.workspace.changing import NewContent, Replaced
-from toolwright.workspace.dumpable import refuse_inspection
-from toolwright.workspace.errors import (
+from toolwright.base.workspace_errors import (
     BadPath,
     CommandNotStarted,
     FileChanged,
@@ -14,27 +11,30 @@ from toolwright.workspace.errors import (
     UnknownShell,
     WorkspaceError,
 )
-from toolwright.workspace.files import Content, OpenFile
-from toolwright.workspace.folders import Entry, OpenFolder
-from toolwright.workspace.ledger import Knowledge, ReadLedger
+from toolwright.files.folders import FolderEntry, OpenFolder
+from toolwright.files.read import FileContent, OpenFile
+from toolwright.files.read_tracker import ReadState, ReadTracker
+from toolwright.files.write import NewContent, Replaced
+from toolwright.processes.hardening import refuse_inspection
+from toolwright.processes.output_buffer import Captured
 from toolwright.workspace.workspace import Workspace
 
 __all__ = [
     "BadPath",
     "Captured",
     "CommandNotStarted",
-    "Content",
-    "Entry",
+    "FileContent",
+    "FolderEntry",
     "FileChanged",
     "FileTooLarge",
-    "Knowledge",
+    "ReadState",
     "NewContent",
     "NotRegularFile",
     "OpenFile",
     "OpenFolder",
     "PathNotAllowed",
     "ProgramMissing",
-    "ReadLedger",
+    "ReadTracker",
     "Replaced",
     "UnknownShell",
     "Workspace",

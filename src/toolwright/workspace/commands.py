@@ -12,28 +12,28 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
-from toolwright.workspace.captured import OUTPUT_LIMIT, OutputCollector
-from toolwright.workspace.errors import UnknownShell
-from toolwright.workspace.limits import in_thread, inline
-from toolwright.workspace.trees import Mark, end_tree
+from toolwright.base.worker_threads import in_thread, inline
+from toolwright.base.workspace_errors import UnknownShell
+from toolwright.processes.output_buffer import OUTPUT_LIMIT, OutputCollector
+from toolwright.processes.process_tree import Mark, end_tree
 
 if TYPE_CHECKING:  # loaded only for sessions that need them
-    from toolwright.workspace.background import BackgroundShell, BackgroundShells
-    from toolwright.workspace.bounds import Bounds
-    from toolwright.workspace.cgroups import CommandGroups
-    from toolwright.workspace.child_limits import ChildLimits
-    from toolwright.workspace.children import Account
-    from toolwright.workspace.exchanges import Exchange
-    from toolwright.workspace.guardian import Guard
-    from toolwright.workspace.sandbox.cage import Cage, CagedCommand, CageRules
-    from toolwright.workspace.sandbox.enclosure import Enclosed, Enclosure
-    from toolwright.workspace.sandbox.launch import Mechanism, PrivateFolder, WayOut
-    from toolwright.workspace.sandbox.policy import SandboxRules
-    from toolwright.workspace.sandbox.terms import Terms
-    from toolwright.workspace.shells import CommandResult, Surroundings
+    from toolwright.processes.background import BackgroundShell, BackgroundShells
+    from toolwright.processes.cgroups import CommandGroups
+    from toolwright.processes.child_process import Account
+    from toolwright.processes.command_limits import CommandLimits
+    from toolwright.processes.hook_process import HookOutput
+    from toolwright.processes.resource_limits import ChildLimits
+    from toolwright.processes.shell import CommandContext, CommandResult
+    from toolwright.processes.watchdog import Guard
+    from toolwright.sandbox.cage.cage import Cage, CagedCommand, CageRules
+    from toolwright.sandbox.exemptions import Terms
+    from toolwright.sandbox.launch import Mechanism, PrivateFolder, WayOut
+    from toolwright.sandbox.policy import SandboxRules
+    from toolwright.sandbox.sandbox import Enclosed, Enclosure
     from toolwright.workspace.workspace import Workspace
 
-_MOST_CALLS = (1 << 20) - 1
+_MAX_CALLS = (1 << 20) - 1
 _one_at_a_time = threading.Lock()
 
 
@@ -96,8 +96,8 @@ class Commands:
         terms: Terms | None = None,
     ) -> None:
         """From now on, every command runs in a sandbox of `mechanism`, held to `rules`, unless it is said otherwise for it."""
-        from toolwright.workspace.sandbox.enclosure import Enclosure
-        from toolwright.workspace.sandbox.terms import Terms
+        from toolwright.sandbox.exemptions import Terms
+        from toolwright.sandbox.sandbox import Enclosure
 
         private, said = self._private_folder, Terms() if terms is None else terms
         self.enclosure = Enclosure(mechanism, rules, private=private, way_out=way_out, terms=said)
@@ -114,9 +114,9 @@ class Commands:
 
     def _made_cage(self) -> Cage:
         if self._cage is None:
-            from toolwright.workspace.sandbox.cage import Cage, make_mechanism  # not before a command needs it
-            from toolwright.workspace.sandbox.cage_choice import cage_mechanism
-            from toolwright.workspace.sandbox.errors import SandboxUnavailable
+            from toolwright.sandbox.cage.cage import Cage, make_mechanism  # not before a command needs it
+            from toolwright.sandbox.cage.selection import cage_mechanism
+            from toolwright.sandbox.errors import SandboxUnavailable
 
             name = cage_mechanism()
             if name is None or self._cage_rules is None:
@@ -142,7 +142,7 @@ class Commands:
     ) -> CommandResult:
         """Run `command` in bash, in the current folder or in `cwd`, which must be inside the boundary; `caged` if nobody was
         asked about it."""
-        from toolwright.workspace.shells import run_to_end
+        from toolwright.processes.shell import run_to_end
 
         collector = OutputCollector(lambda: self._workspace.open_private("output"), limit=output_limit)
         with self._surroundings(cwd, enclosed=not unsandboxed, caged=caged) as surroundings:
@@ -189,10 +189,10 @@ class Commands:
 
     async def exchange(
         self, command: str, args: Sequence[str] | None = None, *, stdin: bytes, on_output: Callable[[bytes], None]
-    ) -> Exchange:
+    ) -> HookOutput:
         """Run a hook: a command of the person's own that is told something on stdin and answers. Cancelling ends all of it;
         what it leaves running ends with the session."""
-        from toolwright.workspace import exchanges  # only for sessions whose settings have hooks
+        from toolwright.processes import hook_process as exchanges  # only for sessions whose settings have hooks
 
         with self._surroundings(None) as around:
             environment = {**around.environment, "CLAUDE_PROJECT_DIR": self._workspace.home}
@@ -203,7 +203,7 @@ class Commands:
     @asynccontextmanager
     async def _guarded(self) -> AsyncIterator[None]:
         """Whatever ends us meanwhile, the command ends as well."""
-        from toolwright.workspace.shells import shell_path, starting
+        from toolwright.processes.shell import shell_path, starting
 
         guard = self._guard_to_be()
         with starting():
@@ -215,22 +215,24 @@ class Commands:
 
     def _guard_to_be(self) -> Guard:
         if self._guard is None:
-            from toolwright.workspace.guardian import Guard  # starts a program: not before there is a command
+            from toolwright.processes.watchdog import Guard  # starts a program: not before there is a command
 
             self._guard = Guard(self._session_mark().session)
         return self._guard
 
     @contextmanager
-    def _surroundings(self, cwd: str | None, *, enclosed: bool = False, caged: bool = False) -> Iterator[Surroundings]:
+    def _surroundings(self, cwd: str | None, *, enclosed: bool = False, caged: bool = False) -> Iterator[CommandContext]:
         """What every command gets: the one place that decides it."""
-        from toolwright.workspace.shells import Surroundings  # starts programs: not before one is wanted
+        from toolwright.processes.shell import CommandContext  # starts programs: not before one is wanted
 
         directory, path = self._workspace.open_directory(cwd)
         try:
             environment, mark = self.environment(PWD=path), self._next_mark()
             inside = self._inside(path, mark, enclosed=enclosed, caged=caged)
             with self._bounds() as bounds:
-                yield Surroundings(directory, environment, mark, account=self._child_account(), bounds=bounds, enclosed=inside)
+                yield CommandContext(
+                    directory, environment, mark, account=self._child_account(), bounds=bounds, enclosed=inside
+                )
         finally:
             os.close(directory)
 
@@ -247,7 +249,7 @@ class Commands:
         return () if scratch is None else (scratch,)
 
     def _private_folder(self) -> PrivateFolder:
-        from toolwright.workspace.sandbox.launch import PrivateFolder
+        from toolwright.sandbox.launch import PrivateFolder
 
         account = self.other_account
         with _one_at_a_time:  # several commands may start at once, each in a thread
@@ -260,21 +262,21 @@ class Commands:
             return self._foreign
 
     @contextmanager
-    def _bounds(self) -> Iterator[Bounds]:
-        from toolwright.workspace.bounds import Bounds  # only for sessions that run commands
-        from toolwright.workspace.cgroups import CommandGroups
-        from toolwright.workspace.child_limits import default_limits
+    def _bounds(self) -> Iterator[CommandLimits]:
+        from toolwright.processes.cgroups import CommandGroups
+        from toolwright.processes.command_limits import CommandLimits  # only for sessions that run commands
+        from toolwright.processes.resource_limits import default_limits
 
         if self._limits is None:
             self._limits = default_limits()
         if self._groups is None:
             self._groups = CommandGroups(self._limits)
         with self._groups.one() as group:
-            yield Bounds(self._limits, group, scratch=lambda: self._workspace.scratch_path)
+            yield CommandLimits(self._limits, group, scratch=lambda: self._workspace.scratch_path)
 
     def _shells_to_be(self) -> BackgroundShells:
         if self._shells is None:
-            from toolwright.workspace.background import BackgroundShells  # few sessions have such commands
+            from toolwright.processes.background import BackgroundShells  # few sessions have such commands
 
             mark, guard = self._session_mark(), self._guard_to_be()
             self._shells = BackgroundShells(mark, lambda: self._workspace.open_private("shell"), guard=guard)
@@ -289,8 +291,8 @@ class Commands:
 
     def environment(self, **more: str) -> dict[str, str]:
         """The filtered environment for a child of this session."""
-        from toolwright.workspace.environment import child_environment  # its expressions are dear: not before there is a child
-        from toolwright.workspace.git_environment import git_environment
+        from toolwright.processes.environment import child_environment  # its expressions are dear: not before there is a child
+        from toolwright.processes.git_environment import git_environment
 
         environment = child_environment(self._env) | more
         account = self._child_account()
@@ -312,13 +314,13 @@ class Commands:
 
     def _child_account(self) -> Account | None:
         if self._user is not None and self._account is None:
-            from toolwright.workspace.children import find_account
+            from toolwright.processes.child_process import find_account
 
             self._account = find_account(self._user)
         return self._account
 
     def _next_mark(self) -> Mark:
-        self._calls = self._calls % _MOST_CALLS + 1
+        self._calls = self._calls % _MAX_CALLS + 1
         return Mark(self._session_mark().session, self._calls)
 
     @property
@@ -348,7 +350,7 @@ class Commands:
         if self._groups is not None:
             await in_thread(self._groups.close)
         if self.enclosure is not None:
-            from toolwright.workspace.sandbox.cover_watch import end_watching
+            from toolwright.sandbox.cover_watch import end_watching
 
             await in_thread(end_watching)
         if self._foreign is not None:

@@ -16,31 +16,33 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 from msgspec import Struct
 
-from toolwright.workspace import changing, files, folders
-from toolwright.workspace.beneath import DIRECTORY, PATH_ONLY
-from toolwright.workspace.boundary import Boundary, checked_path, split_path
+from toolwright.base.open_beneath import DIRECTORY, PATH_ONLY
+from toolwright.base.worker_threads import in_thread, inline
+from toolwright.base.workspace_errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed
+from toolwright.files import folders
+from toolwright.files import read as files
+from toolwright.files import write as changing
+from toolwright.files.boundary import Boundary, checked_path, split_path
+from toolwright.files.disk_pace import Pace, pace_of
+from toolwright.files.granted import GrantedPaths
+from toolwright.files.read_tracker import ReadState, ReadTracker
+from toolwright.files.scratch import Scratch
+from toolwright.processes.temp_files import TemporaryFolder
 from toolwright.workspace.commands import Commands
-from toolwright.workspace.errors import BadPath, CheckpointError, NotRegularFile, PathNotAllowed
-from toolwright.workspace.granted import GrantedPaths
-from toolwright.workspace.ledger import Knowledge, ReadLedger
-from toolwright.workspace.leftovers import TemporaryFolder
-from toolwright.workspace.limits import in_thread, inline
-from toolwright.workspace.pace import Pace, pace_of
-from toolwright.workspace.scratch import Scratch
 
 if TYPE_CHECKING:  # loaded only for sessions that need them
-    from toolwright.workspace.checkpoints import FileHistory
-    from toolwright.workspace.child_limits import ChildLimits
-    from toolwright.workspace.rewinding import Count, Rewound
-    from toolwright.workspace.ripgrep import SearchEnd
+    from toolwright.files.checkpoints import FileHistory
+    from toolwright.files.rewind import Count, Rewound
+    from toolwright.processes.resource_limits import ChildLimits
+    from toolwright.processes.ripgrep import SearchEnd
 
 T = TypeVar("T")
 
 INLINE_BYTES = 256 * 1024
 """Files up to this size are read on the event loop: measured, a thread costs more than the reading."""
-LARGEST_CHANGE = 64 * 1024 * 1024
+MAX_CHANGE_SIZE = 64 * 1024 * 1024
 """The largest file that is read whole in order to be changed."""
-LONGEST_WAIT = 30.0
+MAX_WAIT = 30.0
 """Seconds until a change that has not begun is given up."""
 
 
@@ -84,7 +86,7 @@ class Workspace:
         """The folder the session was given."""
         self.cwd = self.home
         """The folder commands start in and relative paths are relative to; a command can move it within the boundary."""
-        self.reads = ReadLedger()
+        self.reads = ReadTracker()
         self.history: FileHistory | None = None
         """Where files are kept as they were before a change, if they are to be."""
         self.temporaries = TemporaryFolder(state_dir)
@@ -185,7 +187,7 @@ class Workspace:
         recording = None if self.history is None else self._recording(self.history, granted=bool(granted))
 
         def work(*, at_once: bool = False) -> changing.Replaced:
-            limit = INLINE_BYTES if at_once else LARGEST_CHANGE
+            limit = INLINE_BYTES if at_once else MAX_CHANGE_SIZE
             replaced = changing.replace(boundary, absolute, change, limit=limit, recording=recording, at_once=at_once)
             self.reads.note(replaced.after.path, replaced.after.status, replaced.after.data)
             return replaced
@@ -194,9 +196,9 @@ class Workspace:
         if pace.is_quick:
             with suppress(changing.NotAtOnce):
                 return await inline(lambda: pace.timed(lambda: work(at_once=True)))
-        with anyio.move_on_after(LONGEST_WAIT):
+        with anyio.move_on_after(MAX_WAIT):
             return await in_thread(lambda: pace.timed(work))
-        raise TimeoutError(errno.ETIMEDOUT, f"no thread was free to write it for {LONGEST_WAIT:g} seconds", absolute)
+        raise TimeoutError(errno.ETIMEDOUT, f"no thread was free to write it for {MAX_WAIT:g} seconds", absolute)
 
     async def list_names(self, path: str) -> list[str]:
         """The names in a folder."""
@@ -225,22 +227,22 @@ class Workspace:
 
         Without one nothing is changed, and the answer says what would be. Raises `UnknownPoint`, `CheckpointError`.
         """
-        from toolwright.workspace import rewinding  # few sessions do this
+        from toolwright.files import rewind as rewinding  # few sessions do this
 
         history = self.history
         if history is None:
             raise CheckpointError("File rewinding is not enabled.")
         recording = self._recording(history, whole=True)
         door = rewinding.Door(
-            self._boundary, history, self.reads, recording, largest=LARGEST_CHANGE, standing_in=self.cwd, strict=self._strict
+            self._boundary, history, self.reads, recording, largest=MAX_CHANGE_SIZE, standing_in=self.cwd, strict=self._strict
         )
         if undo is None:
             return await in_thread(lambda: rewinding.preview(door, point, count=count))
         return await in_thread(lambda: rewinding.rewind(door, point, undo=undo, count=count))
 
     def _recording(self, history: FileHistory, *, whole: bool = False, granted: bool = False) -> changing.Recording:
-        def recorded(path: str, before: files.Content | None, after: bytes | None) -> AbstractContextManager[None]:
-            known = before is not None and self.reads.knowledge(path, before.status, before.data) is Knowledge.CURRENT
+        def recorded(path: str, before: files.FileContent | None, after: bytes | None) -> AbstractContextManager[None]:
+            known = before is not None and self.reads.knowledge(path, before.status, before.data) is ReadState.CURRENT
             return history.change(path, before, after=after, known=known, whole=whole, granted=granted)
 
         return recorded
@@ -272,7 +274,7 @@ class Workspace:
         self, place: SearchPlace, arguments: Sequence[str], *, on_output: Callable[[bytes], Awaitable[None]], timeout: float
     ) -> SearchEnd:
         """Run ripgrep there."""
-        from toolwright.workspace.ripgrep import run_ripgrep  # starts programs: not before one is wanted
+        from toolwright.processes.ripgrep import run_ripgrep  # starts programs: not before one is wanted
 
         target = "./" if place.file is None else "-"
         return await run_ripgrep(

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from toolwright.workspace import landlock
-from toolwright.workspace.limited import ProgramEnd, run_program
+from toolwright.base import landlock
+from toolwright.processes.worker_process import ProgramEnd, run_program
 
 EXTRA = 'install the extra "media" (pip install "toolwright[media]")'
 TIMEOUT = 20.0
 MEMORY = 1536 << 20
 """Address space, of which a picture of the largest size takes a quarter."""
-MOST_ANSWER_BYTES = 32 << 20
+MAX_ANSWER_BYTES = 32 << 20
 _PROGRAM = os.path.join(os.path.dirname(__file__), "decode_child.py")
 
 
@@ -43,7 +43,7 @@ async def decode(task: str, data: bytes, packages: Sequence[str], **options: Any
         "landlock": landlock.__file__,
         "memory": MEMORY,
         "seconds": int(TIMEOUT),
-        "answer_bytes": MOST_ANSWER_BYTES,
+        "answer_bytes": MAX_ANSWER_BYTES,
         **options,
     }
     end = await run_program(_PROGRAM, [msgspec.json.encode(settings).decode()], data=data, timeout=TIMEOUT)

@@ -6,17 +6,17 @@ import re
 from typing import Any
 
 from toolwright.tools.base import ToolFailure, ToolOutput
+from toolwright.tools.file_content import Whole
 from toolwright.tools.media.decoder import EXTRA, Decoded, decode, has_package
 from toolwright.tools.media.images import image_block
-from toolwright.tools.portions import MOST_PAGES_UNASKED
-from toolwright.tools.sights import Whole
+from toolwright.tools.portions import MAX_PAGES_UNASKED
 
-LARGEST_FILE = 32 << 20
-MOST_PAGES = 20
+MAX_FILE_SIZE = 32 << 20
+MAX_PAGES = 20
 PAGE_EDGE = 1200
 """Pixels: a printed page stays legible, and costs a model about half of what the largest picture would."""
-MOST_CHARACTERS = 256 * 1024
-MOST_IMAGE_CHARACTERS = 12 << 20
+MAX_CHARACTERS = 256 * 1024
+MAX_IMAGE_CHARACTERS = 12 << 20
 """Of all pages of a call, in base64."""
 
 Range = tuple[int, int | None]
@@ -32,11 +32,11 @@ async def show_pdf(whole: Whole) -> ToolOutput:
         whole.data,
         ["pypdfium2", "PIL"],
         ranges=ranges,
-        pages=MOST_PAGES,
-        unasked_pages=MOST_PAGES_UNASKED,
+        pages=MAX_PAGES,
+        unasked_pages=MAX_PAGES_UNASKED,
         edge=PAGE_EDGE,
-        text_characters=MOST_CHARACTERS,
-        image_bytes=MOST_IMAGE_CHARACTERS,
+        text_characters=MAX_CHARACTERS,
+        image_bytes=MAX_IMAGE_CHARACTERS,
     )
     return _result(whole, answer)
 
@@ -45,8 +45,8 @@ def parse_ranges(text: str) -> list[Range]:
     """`"3"`, `"1-5"`, `"7-"` or several of these with commas between. Raises `ToolFailure`."""
     ranges = [_range(part.strip()) for part in text.split(",")]
     count = sum(1 if last is None else last - first + 1 for first, last in ranges)
-    if count > MOST_PAGES:
-        raise ToolFailure(f"pages={text!r} asks for {count:,} pages; at most {MOST_PAGES} are shown by one call.")
+    if count > MAX_PAGES:
+        raise ToolFailure(f"pages={text!r} asks for {count:,} pages; at most {MAX_PAGES} are shown by one call.")
     return ranges
 
 
@@ -85,7 +85,7 @@ def _choose(whole: Whole, total: int) -> str:
         return f"{whole.path} has {total:,} pages; pages={whole.pages!r} is none of them."
     return (
         f"{whole.path} is a PDF of {total:,} pages, too many to show at once. Say which ones: "
-        f'pages="1-{MOST_PAGES_UNASKED}" (at most {MOST_PAGES} in one call).'
+        f'pages="1-{MAX_PAGES_UNASKED}" (at most {MAX_PAGES} in one call).'
     )
 
 

@@ -10,17 +10,17 @@ import base64
 from typing import Any
 
 from toolwright.tools.base import ToolFailure, ToolOutput
+from toolwright.tools.file_content import Whole
 from toolwright.tools.media.decoder import EXTRA, decode, has_package
 from toolwright.tools.media.headers import BadHeader, Header, is_whole, read_header
 from toolwright.tools.media.kinds import Kind
-from toolwright.tools.sights import Whole
 
-LARGEST_FILE = 64 << 20
-MOST_PIXELS = 100_000_000
+MAX_FILE_SIZE = 64 << 20
+MAX_PIXELS = 100_000_000
 """More is not even decoded: four bytes each would be 400 MB."""
-LONGEST_EDGE = 1568
+MAX_EDGE = 1568
 """Anthropic's API scales down what is longer; others take at least this."""
-MOST_BYTES = 500 * 1024
+MAX_BYTES = 500 * 1024
 _UNSCALED_EDGE = 2000
 _UNSCALED_BYTES = 5 * 1024 * 1024 * 3 // 4  # 5 MB in base64
 _GENERAL_ADVICE = "Look at it with a program through Bash, or convert it."
@@ -33,16 +33,16 @@ async def show_image(whole: Whole) -> ToolOutput:
         header = read_header(kind, whole.data)
     except BadHeader as error:
         raise ToolFailure(f"{whole.path} cannot be shown: {error}.") from None
-    if header.pixels > MOST_PIXELS:
+    if header.pixels > MAX_PIXELS:
         raise ToolFailure(
-            f"{whole.path} cannot be shown: it claims {header.width}x{header.height} pixels, and more than {MOST_PIXELS:,} "
+            f"{whole.path} cannot be shown: it claims {header.width}x{header.height} pixels, and more than {MAX_PIXELS:,} "
             f"are not decoded. {_GENERAL_ADVICE}"
         )
     return await _decoded(whole, kind) if has_package("PIL") else _as_it_is(whole, kind, header)
 
 
 async def _decoded(whole: Whole, kind: Kind) -> ToolOutput:
-    answer = await decode("image", whole.data, ["PIL"], edge=LONGEST_EDGE, bytes=MOST_BYTES, most_pixels=MOST_PIXELS)
+    answer = await decode("image", whole.data, ["PIL"], edge=MAX_EDGE, bytes=MAX_BYTES, most_pixels=MAX_PIXELS)
     line = answer.lines[0] if answer.lines else {}
     problem = line.get("error") or answer.problem
     if problem:

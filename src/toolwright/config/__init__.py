@@ -1,0 +1,1 @@
+"""What options and settings became: plain values, made once when a session starts."""

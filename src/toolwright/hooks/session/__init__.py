@@ -1,0 +1,1 @@
+"""Hooks of one session: its events, the hooks of its settings, and what is reported of them."""

@@ -1,0 +1,1 @@
+"""Tools written in Python: `@tool`, functions, their schemas, and the in-process servers that hold them."""

@@ -1,0 +1,1 @@
+"""Where commands are held: the sandbox and the cage, their policies, backends and probes."""

@@ -1,0 +1,1 @@
+"""The cage: where a command runs that nobody was asked about."""
