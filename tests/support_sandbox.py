@@ -17,9 +17,9 @@ import pytest
 from toolwright.sandbox.backends.bubblewrap import Bubblewrap, find_bubblewrap
 from toolwright.sandbox.backends.landlock import Landlocked
 from toolwright.sandbox.backends.selection import availabilities
-from toolwright.sandbox.launch import Mechanism, PrivateFolder
+from toolwright.sandbox.launch import Backend, PrivateFolder
 from toolwright.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, sandbox_rules
-from toolwright.sandbox.sandbox import Enclosure
+from toolwright.sandbox.sandbox import Sandbox
 
 NOBODY = 65534
 
@@ -31,7 +31,7 @@ def need(name: str) -> None:
         pytest.skip(f"{name}: {found.problem if found else 'unknown on ' + sys.platform}")
 
 
-def mechanism_named(name: str, register: Path | str) -> Mechanism:
+def mechanism_named(name: str, register: Path | str) -> Backend:
     need(name)
     if name == "Landlock":
         return Landlocked()
@@ -60,7 +60,7 @@ class Place:
     """A workspace `ws` in a folder `base` with `outside` beside it."""
 
     base: Path
-    mechanism: Mechanism
+    mechanism: Backend
     filesystem: FilesystemWishes = field(default_factory=FilesystemWishes)
     network: NetworkWishes = field(default_factory=NetworkWishes)
     permissions: PermissionPaths = field(default_factory=PermissionPaths)
@@ -79,7 +79,7 @@ class Place:
         return self.base / "ws"
 
     @property
-    def enclosure(self) -> Enclosure:
+    def enclosure(self) -> Sandbox:
         rules = sandbox_rules(
             str(self.ws),
             [],
@@ -90,7 +90,7 @@ class Place:
             permissions=self.permissions,
             weaker=self.weaker,
         )
-        return Enclosure(self.mechanism, lambda: rules, private=lambda: self.private)
+        return Sandbox(self.mechanism, lambda: rules, private=lambda: self.private)
 
     def run(self, command: str, *, directory: Path | None = None) -> str:
         """What a sandboxed bash says, errors included. Nothing is judged by its exit code."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from support_runtime import Frame, play
 from toolwright.models.scripted import Say, ScriptedModel
-from toolwright.settings import Settings, Whereabouts, load
+from toolwright.settings import Settings, SettingsLocations, load
 
 
 @dataclass
@@ -36,8 +36,8 @@ class Place:
         return self.folder / "managed"
 
     @property
-    def where(self) -> Whereabouts:
-        return Whereabouts(str(self.project), (str(self.config),), (str(self.managed),))
+    def where(self) -> SettingsLocations:
+        return SettingsLocations(str(self.project), (str(self.config),), (str(self.managed),))
 
     def write(self, scope: str, value: Any, folder: str = ".claude") -> Path:
         """Settings of a scope; text is written as it is."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from toolwright.hooks import MATCHED_FIELD, HookedCall, Scene, inputs
+from toolwright.hooks import MATCHED_FIELD, EventContext, HookedCall, inputs
 
-SCENE = Scene("s", "/t/s.jsonl", "/work", permission_mode="plan", prompt_id="p", effort="high")
+SCENE = EventContext("s", "/t/s.jsonl", "/work", permission_mode="plan", prompt_id="p", effort="high")
 BASE = {"session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": "/work", "prompt_id": "p"}
 CALL = HookedCall("Bash", {"command": "ls"}, "t1")
 TOOL = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "permission_mode": "plan", "effort": {"level": "high"}}
@@ -31,7 +31,7 @@ def test_a_permission_request_has_no_tool_use_id() -> None:
 
 
 def test_server_tools_and_subagents_are_named() -> None:
-    scene = Scene("s", "/t", "/w", agent_id="a1", agent_type="Explore")
+    scene = EventContext("s", "/t", "/w", agent_id="a1", agent_type="Explore")
     payload = inputs.pre_tool_use(scene, HookedCall("mcp__calc__add", {}, "t1", mcp_server="calc"))
     assert (payload["agent_id"], payload["agent_type"]) == ("a1", "Explore")
     assert payload["mcp_server"] == {"name": "calc", "source": "sdk"}
@@ -76,7 +76,7 @@ def test_events_of_batches_folders_and_subagents() -> None:
     assert inputs.post_tool_batch(SCENE, [call])["tool_calls"] == [call]
     moved = inputs.cwd_changed(SCENE, old="/a", new="/b")
     assert moved == {**BASE, "hook_event_name": "CwdChanged", "old_cwd": "/a", "new_cwd": "/b"}
-    scene = Scene("s", "/t", "/w", agent_id="a1", agent_type="Explore")
+    scene = EventContext("s", "/t", "/w", agent_id="a1", agent_type="Explore")
     assert inputs.subagent_start(scene).items() >= {"agent_id": "a1", "agent_type": "Explore"}.items()
     stopped = inputs.subagent_stop(scene, transcript_path="/t/a1.jsonl", stop_hook_active=True, last_assistant_message="done")
     assert stopped["hook_event_name"] == "SubagentStop"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support_settings import Place
-from toolwright.settings import Whereabouts
+from toolwright.settings import SettingsLocations
 from toolwright.settings.locations import MAX_SIZE
 from toolwright.types import OptionsError
 
@@ -25,7 +25,7 @@ def test_files_come_the_highest_first_and_rules_are_relative_to_real_folders(tmp
     (tmp_path / "cwd").symlink_to("real")
     (tmp_path / "first").symlink_to("home")
     cwd, managed, first, second = (str(tmp_path / name) for name in ("cwd", "managed", "first", "other"))
-    where = Whereabouts(cwd, (first, second, str(tmp_path / "no")), (managed, str(tmp_path / "none")))
+    where = SettingsLocations(cwd, (first, second, str(tmp_path / "no")), (managed, str(tmp_path / "none")))
     real = str(tmp_path / "real")
     assert [(origin.scope, origin.path, origin.base) for origin in where.files(SCOPES)] == [
         ("managed", f"{managed}/managed-settings.json", managed),

@@ -163,7 +163,7 @@ def test_no_temporary_file_is_left(place: Place) -> None:
 
 WRITER = """
 import sys
-from toolwright.settings import Whereabouts
+from toolwright.settings import SettingsLocations
 from toolwright.settings.writing import write_update
 from toolwright.types import PermissionRuleValue, PermissionUpdate
 
@@ -171,7 +171,7 @@ project, config, who = sys.argv[1:]
 for number in range(10):
     rule = PermissionRuleValue(f"mcp__w{who}__t{number}")
     update = PermissionUpdate("addRules", rules=[rule], behavior="allow", destination="localSettings")
-    write_update(update, Whereabouts(project, (config,)))
+    write_update(update, SettingsLocations(project, (config,)))
 """
 
 

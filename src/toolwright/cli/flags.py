@@ -32,7 +32,7 @@ class Flag(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-class Arguments(NamedTuple):
+class ParsedFlags(NamedTuple):
     """What was typed: flag values by name, and the words that belong to no flag."""
 
     values: dict[str, Any]
@@ -117,7 +117,7 @@ FLAGS: tuple[Flag, ...] = (
 )  # fmt: skip
 
 
-def parse(arguments: Sequence[str], table: Sequence[Flag] = FLAGS) -> Arguments:
+def parse(arguments: Sequence[str], table: Sequence[Flag] = FLAGS) -> ParsedFlags:
     """Read an argument list by a table of flags. Raises `UsageError`."""
     return _ArgumentReader(arguments, table).read()
 
@@ -131,7 +131,7 @@ class _ArgumentReader:
         self._by_short = {flag.short: flag for flag in table if flag.short}
         self._values: dict[str, Any] = {}
 
-    def read(self) -> Arguments:
+    def read(self) -> ParsedFlags:
         words: list[str] = []
         while self._waiting:
             argument = self._waiting.pop()
@@ -144,7 +144,7 @@ class _ArgumentReader:
                 self._take_long(argument)
             else:
                 self._take_short(argument)
-        return Arguments(self._values, tuple(words))
+        return ParsedFlags(self._values, tuple(words))
 
     def _is_word(self, argument: str) -> bool:
         """Text is a prompt even if it begins with a dash: no flag's name holds white space."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from toolwright._version import COMPATIBLE_CLI_VERSION, __version__
 
 if TYPE_CHECKING:
-    from toolwright.cli.flags import Arguments
+    from toolwright.cli.flags import ParsedFlags
     from toolwright.cli.signals import Stopping
     from toolwright.types import ClaudeAgentOptions
 
@@ -117,7 +117,7 @@ def _help_about(words: list[str]) -> int:
     return _show_help()
 
 
-def _start(line: Arguments) -> int:
+def _start(line: ParsedFlags) -> int:
     from toolwright.cli.failures import teller
     from toolwright.cli.options import options_from_flags
     from toolwright.processes.hardening import refuse_inspection
@@ -137,7 +137,7 @@ def _start(line: Arguments) -> int:
     return _rewind(line, options) if line.values.get("rewind-files") else _ask(line, options)
 
 
-def _is_bare(line: Arguments) -> bool:
+def _is_bare(line: ParsedFlags) -> bool:
     return not line.words and not line.values
 
 
@@ -147,7 +147,7 @@ def _show_short_usage() -> int:
     return _show(SHORT_USAGE)
 
 
-def _refuse_in_stream_mode(line: Arguments) -> None:
+def _refuse_in_stream_mode(line: ParsedFlags) -> None:
     from toolwright.cli.flags import UsageError
 
     if line.values.get("output-format") != "stream-json":
@@ -170,7 +170,7 @@ def _refuse_mistyped_command(words: Sequence[str]) -> None:
         raise UsageError(f"unknown command {words[0]!r} (did you mean {near[0]}? to ask it as a prompt: -p {words[0]})")
 
 
-def _ask(line: Arguments, options: ClaudeAgentOptions) -> int:
+def _ask(line: ParsedFlags, options: ClaudeAgentOptions) -> int:
     from toolwright.cli.ask import ask, read_prompt
     from toolwright.cli.failures import EXIT_INTERRUPTED, EXIT_USAGE, complain
     from toolwright.cli.flags import UsageError
@@ -209,7 +209,7 @@ def _ask(line: Arguments, options: ClaudeAgentOptions) -> int:
     return code
 
 
-def _rewind(line: Arguments, options: ClaudeAgentOptions) -> int:
+def _rewind(line: ParsedFlags, options: ClaudeAgentOptions) -> int:
     from toolwright.cli.flags import UsageError
     from toolwright.cli.frame_io import FrameOutput
     from toolwright.cli.rewind import rewind_files
@@ -228,7 +228,7 @@ def _rewind(line: Arguments, options: ClaudeAgentOptions) -> int:
     return run(work, debug=_debug(line.values))
 
 
-def _is_attended(line: Arguments) -> bool:
+def _is_attended(line: ParsedFlags) -> bool:
     """Whether somebody sits at a terminal and can be asked; `-p` is for programs and never asks."""
     return not line.values.get("print") and os.isatty(STDIN) and os.isatty(STDERR)
 
@@ -245,7 +245,7 @@ async def _open_session(options: ClaudeAgentOptions) -> Any:
     return open_session(options)
 
 
-def _converse(line: Arguments, options: ClaudeAgentOptions) -> int:
+def _converse(line: ParsedFlags, options: ClaudeAgentOptions) -> int:
     from toolwright.cli.converse import converse
     from toolwright.cli.frame_io import FrameOutput
     from toolwright.cli.signals import run

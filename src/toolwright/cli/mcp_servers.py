@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from toolwright.cli.failures import EXIT_FAILED, complain
-from toolwright.cli.flags import Arguments, Flag, UsageError, parse
+from toolwright.cli.flags import Flag, ParsedFlags, UsageError, parse
 from toolwright.cli.plain_output import write_now
 from toolwright.cli.terminal import visible
 
 if TYPE_CHECKING:
-    from toolwright.settings import Whereabouts
+    from toolwright.settings import SettingsLocations
     from toolwright.settings.servers import WritableScope
     from toolwright.settings.values import ServerEntry
 
@@ -76,7 +76,7 @@ def servers_command(command: str, arguments: Sequence[str]) -> int:
         return EXIT_FAILED
 
 
-def _read(command: str, arguments: Sequence[str]) -> Arguments:
+def _read(command: str, arguments: Sequence[str]) -> ParsedFlags:
     try:
         return parse(arguments, FLAGS)
     except UsageError as error:
@@ -90,7 +90,7 @@ def _read(command: str, arguments: Sequence[str]) -> Arguments:
 # add, remove
 
 
-def _add(line: Arguments, where: Whereabouts) -> int:
+def _add(line: ParsedFlags, where: SettingsLocations) -> int:
     from toolwright.mcp.client.configs import BadServerConfig, parse_config
     from toolwright.settings.servers import put_server, servers_in
 
@@ -115,7 +115,7 @@ def _add(line: Arguments, where: Whereabouts) -> int:
     return 0
 
 
-def entry_of(line: Arguments) -> dict[str, Any]:
+def entry_of(line: ParsedFlags) -> dict[str, Any]:
     """The server's entry as it is written to a file."""
     target, *rest = line.words[1:]
     is_url = re.match(r"https?://", target) is not None
@@ -141,7 +141,7 @@ def pairs(given: Sequence[str], mark: str, flag: str) -> dict[str, str]:
     return {name.strip(): value.strip() if mark == ":" else value for name, _, value in split}
 
 
-def _remove(line: Arguments, where: Whereabouts) -> int:
+def _remove(line: ParsedFlags, where: SettingsLocations) -> int:
     from toolwright.settings.servers import WRITABLE, put_server, servers_in
 
     name = _one_name(line, "remove")
@@ -160,7 +160,7 @@ def _remove(line: Arguments, where: Whereabouts) -> int:
 # list, get
 
 
-def _list(line: Arguments, where: Whereabouts) -> int:
+def _list(line: ParsedFlags, where: SettingsLocations) -> int:
     from toolwright.settings.servers import written_servers
 
     if line.words:
@@ -194,7 +194,7 @@ def shown_config(server: ServerEntry) -> Mapping[str, Any]:
         return {"command": f"(cannot be used: {error})"}
 
 
-def _get(line: Arguments, where: Whereabouts) -> int:
+def _get(line: ParsedFlags, where: SettingsLocations) -> int:
     server = _found(_one_name(line, "get"), where)
     for row in _details(server):
         write_now(1, visible(row) + "\n")
@@ -214,7 +214,7 @@ def _details(server: ServerEntry) -> Iterator[str]:
 # test
 
 
-def _test(line: Arguments, where: Whereabouts) -> int:
+def _test(line: ParsedFlags, where: SettingsLocations) -> int:
     from toolwright.cli.mcp_test import test_servers
     from toolwright.settings.servers import written_servers
 
@@ -234,7 +234,7 @@ def _test(line: Arguments, where: Whereabouts) -> int:
 # login, logout
 
 
-def _login(line: Arguments, where: Whereabouts) -> int:
+def _login(line: ParsedFlags, where: SettingsLocations) -> int:
     from toolwright.cli.mcp_login import log_in_to
 
     server = _found(_one_name(line, "login"), where)
@@ -245,7 +245,7 @@ def _login(line: Arguments, where: Whereabouts) -> int:
     return log_in_to(server, client_id=line.values.get("client-id"), folder=where.config[0], opens_browser=browser)
 
 
-def _logout(line: Arguments, where: Whereabouts) -> int:
+def _logout(line: ParsedFlags, where: SettingsLocations) -> int:
     from toolwright.cli.mcp_login import log_out_of
 
     return log_out_of(_found(_one_name(line, "logout"), where), where.config[0])
@@ -254,13 +254,13 @@ def _logout(line: Arguments, where: Whereabouts) -> int:
 # common
 
 
-def _one_name(line: Arguments, command: str) -> str:
+def _one_name(line: ParsedFlags, command: str) -> str:
     if len(line.words) != 1:
         raise UsageError(f"mcp {command} takes the name of one server")
     return line.words[0]
 
 
-def _found(name: str, where: Whereabouts) -> ServerEntry:
+def _found(name: str, where: SettingsLocations) -> ServerEntry:
     from toolwright.settings.servers import written_servers
     from toolwright.types import OptionsError
 
@@ -272,7 +272,7 @@ def _found(name: str, where: Whereabouts) -> ServerEntry:
     raise OptionsError(f"there is no server {name!r}; there are: {known}")
 
 
-def _held_back(servers: Sequence[ServerEntry], where: Whereabouts) -> list[ServerEntry]:
+def _held_back(servers: Sequence[ServerEntry], where: SettingsLocations) -> list[ServerEntry]:
     """Those that come with a folder which nobody has trusted."""
     from toolwright.settings.trust import TrustStore, fingerprint, folder_files
     from toolwright.settings.values import OF_THE_FOLDER

@@ -15,20 +15,20 @@ from toolwright.cli.terminal import Terminal, visible
 
 if TYPE_CHECKING:
     from toolwright.mcp.client.server_connection import ExternalServer
-    from toolwright.settings import Whereabouts
+    from toolwright.settings import SettingsLocations
     from toolwright.settings.values import ServerEntry
 
 MAX_NAME_LENGTH = 32
 
 
-def test_servers(servers: Sequence[ServerEntry], where: Whereabouts) -> int:
+def test_servers(servers: Sequence[ServerEntry], where: SettingsLocations) -> int:
     return run(lambda stopping: _Trial(where).run(servers))
 
 
 class _Trial:
     """One test of some servers."""
 
-    def __init__(self, where: Whereabouts) -> None:
+    def __init__(self, where: SettingsLocations) -> None:
         self._terminal = Terminal(1, os.environ)
         self._where = where
         self._failed = False

@@ -17,7 +17,7 @@ from msgspec import Struct
 from toolwright.permissions import Rule, RuleSet, RuleSource, parse_rule
 from toolwright.sandbox.placeholders import register_folder, sweep_before_reading
 from toolwright.sessions import config_dir
-from toolwright.settings import SOURCES, Settings, SourcedRule, Whereabouts, load
+from toolwright.settings import SOURCES, Settings, SettingsLocations, SourcedRule, load
 from toolwright.tools.registry import canonical_name
 from toolwright.types import ClaudeAgentOptions, CLIConnectionError, OptionsError, PermissionUpdate
 
@@ -50,7 +50,7 @@ class SessionConfig(Struct, frozen=True):
     settings: Settings
     env: Mapping[str, str]
     """`env` of the options, then of the settings, then the process's own."""
-    where: Whereabouts
+    where: SettingsLocations
     is_trusted: Callable[[], bool]
     sources: tuple[str, ...] | None
     """The settings files that were asked for; None is all."""
@@ -104,14 +104,14 @@ def project_root(options: ClaudeAgentOptions) -> str | None:
     return root
 
 
-def whereabouts(cwd: str, env: Mapping[str, str]) -> Whereabouts:
+def whereabouts(cwd: str, env: Mapping[str, str]) -> SettingsLocations:
     """Only the real environment says where settings lie: a file in the project cannot move them.
 
     What a killed session let stand in the folder goes first: some of it has the name of a settings file.
     """
     folders = config_folders(env.get("CLAUDE_CONFIG_DIR") or "", env.get("HOME") or "")
     sweep_before_reading(cwd, register_folder(folders[0]))
-    return Whereabouts(cwd, folders)
+    return SettingsLocations(cwd, folders)
 
 
 @lru_cache(maxsize=16)

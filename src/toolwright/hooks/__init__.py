@@ -15,7 +15,7 @@ from toolwright.hooks import inputs
 from toolwright.hooks.background import Background
 from toolwright.hooks.events import EVENTS
 from toolwright.hooks.hook import Hook, HookReply
-from toolwright.hooks.inputs import MATCHED_FIELD, HookedCall, Scene
+from toolwright.hooks.inputs import MATCHED_FIELD, EventContext, HookedCall
 from toolwright.hooks.outcome import HookDecision, HookOutcome
 from toolwright.hooks.runner import HookFailure, HookListener, HookRun, HookRunner, RunOutcome
 
@@ -33,6 +33,6 @@ __all__ = [
     "MATCHED_FIELD",
     "HookReply",
     "RunOutcome",
-    "Scene",
+    "EventContext",
     "HookedCall",
 ]

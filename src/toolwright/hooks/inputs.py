@@ -1,6 +1,6 @@
 """What a hook is told: one function per event, each giving the dict that goes to callbacks as it is.
 
-Knows the shape of the inputs, not the session they come from: that is handed over as a `Scene`.
+Knows the shape of the inputs, not the session they come from: that is handed over as a `EventContext`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EFFORT_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "P
 """Events whose input says how hard the model is to think."""
 
 
-class Scene(Struct, frozen=True):
+class EventContext(Struct, frozen=True):
     """What all events of a moment share."""
 
     session_id: str
@@ -42,110 +42,110 @@ class HookedCall(Struct, frozen=True):
     mcp_server: str | None = None
 
 
-def pre_tool_use(scene: Scene, call: HookedCall) -> dict[str, Any]:
+def pre_tool_use(scene: EventContext, call: HookedCall) -> dict[str, Any]:
     return _tool_event(scene, "PreToolUse", call) | {"tool_use_id": call.tool_use_id}
 
 
-def post_tool_use(scene: Scene, call: HookedCall, *, tool_response: Any, duration_ms: int) -> dict[str, Any]:
+def post_tool_use(scene: EventContext, call: HookedCall, *, tool_response: Any, duration_ms: int) -> dict[str, Any]:
     result = {"tool_response": tool_response, "tool_use_id": call.tool_use_id, "duration_ms": duration_ms}
     return _tool_event(scene, "PostToolUse", call) | result
 
 
 def post_tool_use_failure(
-    scene: Scene, call: HookedCall, *, error: str, is_interrupt: bool = False, duration_ms: int = 0
+    scene: EventContext, call: HookedCall, *, error: str, is_interrupt: bool = False, duration_ms: int = 0
 ) -> dict[str, Any]:
     failure = {"error": error, "is_interrupt": is_interrupt, "duration_ms": duration_ms}
     return _tool_event(scene, "PostToolUseFailure", call) | {"tool_use_id": call.tool_use_id} | failure
 
 
-def permission_request(scene: Scene, call: HookedCall, *, suggestions: list[dict[str, Any]]) -> dict[str, Any]:
+def permission_request(scene: EventContext, call: HookedCall, *, suggestions: list[dict[str, Any]]) -> dict[str, Any]:
     """`suggestions` are permission updates in the wire's shape. This event carries no tool_use_id."""
     return _tool_event(scene, "PermissionRequest", call) | {"permission_suggestions": suggestions}
 
 
-def permission_denied(scene: Scene, call: HookedCall, *, reason: str) -> dict[str, Any]:
+def permission_denied(scene: EventContext, call: HookedCall, *, reason: str) -> dict[str, Any]:
     return _tool_event(scene, "PermissionDenied", call) | {"tool_use_id": call.tool_use_id, "reason": reason}
 
 
-def post_tool_batch(scene: Scene, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def post_tool_batch(scene: EventContext, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """`calls` hold tool_name, tool_input, tool_use_id and tool_response of every call of one answer."""
     return _event(scene, "PostToolBatch", with_mode=True) | {"tool_calls": [dict(call) for call in calls]}
 
 
-def user_prompt_submit(scene: Scene, *, prompt: str) -> dict[str, Any]:
+def user_prompt_submit(scene: EventContext, *, prompt: str) -> dict[str, Any]:
     return _event(scene, "UserPromptSubmit", with_mode=True) | {"prompt": prompt}
 
 
-def stop(scene: Scene, *, stop_hook_active: bool, last_assistant_message: str | None = None) -> dict[str, Any]:
+def stop(scene: EventContext, *, stop_hook_active: bool, last_assistant_message: str | None = None) -> dict[str, Any]:
     payload = _event(scene, "Stop", with_mode=True) | {"stop_hook_active": stop_hook_active}
     if last_assistant_message is not None:
         payload["last_assistant_message"] = last_assistant_message
     return payload | {"background_tasks": [], "session_crons": []}
 
 
-def stop_failure(scene: Scene, *, error: str, details: str, last_assistant_message: str) -> dict[str, Any]:
+def stop_failure(scene: EventContext, *, error: str, details: str, last_assistant_message: str) -> dict[str, Any]:
     failure = {"error": error, "error_details": details, "last_assistant_message": last_assistant_message}
     return _event(scene, "StopFailure", with_mode=True) | failure
 
 
-def subagent_start(scene: Scene) -> dict[str, Any]:
+def subagent_start(scene: EventContext) -> dict[str, Any]:
     """The scene says which subagent."""
     return _event(scene, "SubagentStart") | {"agent_id": scene.agent_id, "agent_type": scene.agent_type}
 
 
 def subagent_stop(
-    scene: Scene, *, transcript_path: str, stop_hook_active: bool, last_assistant_message: str | None = None
+    scene: EventContext, *, transcript_path: str, stop_hook_active: bool, last_assistant_message: str | None = None
 ) -> dict[str, Any]:
     agent = {"agent_id": scene.agent_id, "agent_type": scene.agent_type, "agent_transcript_path": transcript_path}
     told = stop(scene, stop_hook_active=stop_hook_active, last_assistant_message=last_assistant_message)
     return told | {"hook_event_name": "SubagentStop"} | agent
 
 
-def pre_compact(scene: Scene, *, trigger: str, custom_instructions: str | None = None) -> dict[str, Any]:
+def pre_compact(scene: EventContext, *, trigger: str, custom_instructions: str | None = None) -> dict[str, Any]:
     """`trigger` is manual or auto."""
     return _event(scene, "PreCompact") | {"trigger": trigger, "custom_instructions": custom_instructions}
 
 
-def post_compact(scene: Scene, *, trigger: str, summary: str) -> dict[str, Any]:
+def post_compact(scene: EventContext, *, trigger: str, summary: str) -> dict[str, Any]:
     return _event(scene, "PostCompact") | {"trigger": trigger, "compact_summary": summary}
 
 
-def cwd_changed(scene: Scene, *, old: str, new: str) -> dict[str, Any]:
+def cwd_changed(scene: EventContext, *, old: str, new: str) -> dict[str, Any]:
     return _event(scene, "CwdChanged") | {"old_cwd": old, "new_cwd": new}
 
 
-def directory_added(scene: Scene, *, directory: str) -> dict[str, Any]:
+def directory_added(scene: EventContext, *, directory: str) -> dict[str, Any]:
     return _event(scene, "DirectoryAdded") | {"directory": directory}
 
 
 def instructions_loaded(
-    scene: Scene, *, file_path: str, memory_type: str, load_reason: str, parent_file_path: str | None = None
+    scene: EventContext, *, file_path: str, memory_type: str, load_reason: str, parent_file_path: str | None = None
 ) -> dict[str, Any]:
     """`parent_file_path` is the file that imports this one."""
     told = {"file_path": file_path, "memory_type": memory_type, "load_reason": load_reason}
     return _event(scene, "InstructionsLoaded") | told | ({"parent_file_path": parent_file_path} if parent_file_path else {})
 
 
-def model_switch(scene: Scene, event: str, *, old: str, new: str, trigger: str) -> dict[str, Any]:
+def model_switch(scene: EventContext, event: str, *, old: str, new: str, trigger: str) -> dict[str, Any]:
     """`event` is PreModelSwitch or PostModelSwitch, `trigger` set_model or fallback."""
     return _event(scene, event) | {"from_model": old, "to_model": new, "trigger": trigger}
 
 
-def session_start(scene: Scene, *, source: str, model: str | None = None) -> dict[str, Any]:
+def session_start(scene: EventContext, *, source: str, model: str | None = None) -> dict[str, Any]:
     """`source` is one of startup, resume, clear, compact."""
     return _event(scene, "SessionStart") | {"source": source} | ({"model": model} if model else {})
 
 
-def session_end(scene: Scene, *, reason: str) -> dict[str, Any]:
+def session_end(scene: EventContext, *, reason: str) -> dict[str, Any]:
     return _event(scene, "SessionEnd") | {"reason": reason}
 
 
-def notification(scene: Scene, *, message: str, notification_type: str, title: str | None = None) -> dict[str, Any]:
+def notification(scene: EventContext, *, message: str, notification_type: str, title: str | None = None) -> dict[str, Any]:
     payload = _event(scene, "Notification") | {"message": message, "notification_type": notification_type}
     return payload | ({"title": title} if title else {})
 
 
-def _event(scene: Scene, name: str, *, with_mode: bool = False) -> dict[str, Any]:
+def _event(scene: EventContext, name: str, *, with_mode: bool = False) -> dict[str, Any]:
     payload: dict[str, Any] = {
         "session_id": scene.session_id,
         "transcript_path": scene.transcript_path,
@@ -161,7 +161,7 @@ def _event(scene: Scene, name: str, *, with_mode: bool = False) -> dict[str, Any
     return payload
 
 
-def _tool_event(scene: Scene, name: str, call: HookedCall) -> dict[str, Any]:
+def _tool_event(scene: EventContext, name: str, call: HookedCall) -> dict[str, Any]:
     payload = _event(scene, name, with_mode=True)
     server = {"name": call.mcp_server, "source": "sdk"} if call.mcp_server is not None else None
     optional = {"agent_id": scene.agent_id, "agent_type": scene.agent_type, "mcp_server": server}

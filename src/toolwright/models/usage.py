@@ -10,7 +10,7 @@ from toolwright.models import prices
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-class Ledger:
+class UsageTracker:
     """Adds up the usage that answers report. A model without a known price makes the cost unknown, never a guess."""
 
     __slots__ = ("_costs", "_env", "_models", "turn_usage")

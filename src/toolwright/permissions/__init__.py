@@ -1,34 +1,35 @@
 """May this call run? Rules, modes and the pure function that decides.
 
     policy          decide(): deny ▸ ask ▸ mode ▸ allow ▸ ask
-    explaining      decide() again, with every rule it looked at
+    explanation     decide() again, with every rule it looked at
     calls           the facts of a call and of the place it happens in
     rules           one rule: parsed and checked
     ruleset         many rules, indexed; changed by updates
     path_rules      path patterns of many rules as one search
-    led_rules       rules behind links, as rules about where they lead
+    linked_rules    rules behind links, as rules about where they lead
     patterns        the two pattern languages
     protected       paths that are never written unseen
     grants          paths outside that a yes opens
     suggestions     what a person may answer to stop being asked
 
-Shell commands:
+Shell commands, in shell/:
 
     grammar         text → syntax tree (plain words here, all else by shfmt)
-    words, lines    values: a word, a simple command, a line
-    reading         syntax tree → every simple command in it
+    words, command_line   values: a word, a simple command, a line
+    command_walker  syntax tree → every simple command in it
     wrappers        programs that run other programs
-    programs        what a command would do; program_table, options, scripts, git_commands: what is known of programs
-    reach           arguments that no `*` in a rule covers
+    programs        what a command would do; program_table, program_options, scripts, git_commands: what is known of programs
+    dangerous_arguments   arguments that no `*` in a rule covers
     breadth         rules whose `*` covers everything
     variables       variables that change what a program runs
     lookers         programs that look: what may run in the cage
     caging          may this line run in the cage?
     command_paths   which paths a command's words are
     command_rules   rules about commands
-    critical        removals that are always asked about
-    characters      what a reader would not see
-    shell_policy    may this line run?
+    dangerous_removals    removals that are always asked about
+    policy          may this line run?
+
+In a session, in session/: the gate, approval by a person, mode auto, explanations.
 
 Nothing here awaits, opens a file or reads the environment; `grammar` alone starts a process.
 

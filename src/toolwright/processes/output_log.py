@@ -18,7 +18,7 @@ from toolwright.processes.output_buffer import visible
 _MAX_CHARACTER_LENGTH = 4
 
 
-class News(Struct, frozen=True):
+class NewOutput(Struct, frozen=True):
     """What is new: `text`, or, if that would be too much, its beginning and `ending`, with `left_out` bytes between them."""
 
     text: str
@@ -55,7 +55,7 @@ class ShellLog:
     def unseen(self) -> int:
         return self.size - self._looked
 
-    def read_new(self, limit: int) -> News:
+    def read_new(self, limit: int) -> NewOutput:
         """What came since the last look, at most `limit` characters of it."""
         start, end = self._looked, self.size
         with self._opened() as file:
@@ -65,10 +65,10 @@ class ShellLog:
         self._looked = start + len(data)
         text = visible(data)
         if len(text) <= limit:
-            return News(text)
+            return NewOutput(text)
         half = limit // 2
         middle = len(text[half:-half].encode("utf-8", "surrogatepass"))
-        return News(text[:half], text[-half:], middle)
+        return NewOutput(text[:half], text[-half:], middle)
 
     def next_lines(self, limit: int) -> bytes:
         """New lines for a filter, about `limit` bytes at most. An unfinished line waits for its end, unless it is that long.
@@ -89,7 +89,7 @@ class ShellLog:
     def skip(self, size: int) -> None:
         self._looked += size
 
-    def _ends(self, file: int, end: int, limit: int) -> News:
+    def _ends(self, file: int, end: int, limit: int) -> NewOutput:
         half = limit // 2
         beginning = os.pread(file, _MAX_CHARACTER_LENGTH * half, self._looked)
         ending = os.pread(file, _MAX_CHARACTER_LENGTH * half, end - _MAX_CHARACTER_LENGTH * half)
@@ -97,7 +97,7 @@ class ShellLog:
         shown = visible(beginning)[:half], visible(ending.lstrip(bytes(range(0x80, 0xC0))))[-half:]
         new = end - self._looked
         self._looked = end
-        return News(*shown, left_out=new - sum(len(part.encode("utf-8", "surrogatepass")) for part in shown))
+        return NewOutput(*shown, left_out=new - sum(len(part.encode("utf-8", "surrogatepass")) for part in shown))
 
     def _whole_characters(self, data: bytes) -> bytes:
         """While more may come, half a character at the end waits for its other half."""

@@ -1,7 +1,7 @@
 """Start a command line in bash; wait for it and bring back its output, its exit code and the folder it ended in.
 
-Every command is a fresh bash without start-up files, in a session of its own, with an empty stdin. `CommandContext` start it, be
-it waited for here or left to `background`. It does not judge commands.
+Every command is a fresh bash without start-up files, in a session of its own, with an empty stdin. A `CommandContext` starts
+it, whether it is waited for here or left to `background`. Nothing here decides about commands.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from toolwright.processes.process_tree import Mark, end_left, end_tree, mark_pro
 if TYPE_CHECKING:  # loaded by who makes them
     from toolwright.processes.command_limits import CommandLimits
     from toolwright.sandbox.cage.cage import CagedCommand
-    from toolwright.sandbox.sandbox import Enclosed
+    from toolwright.sandbox.sandbox import SandboxedCommand
 
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
 _MAX_PATH_LENGTH = 4096
@@ -53,7 +53,7 @@ class CommandContext(Struct, frozen=True):
     account: Account | None = None
     bounds: CommandLimits | None = None
     """What limits it."""
-    enclosed: Enclosed | CagedCommand | None = None
+    enclosed: SandboxedCommand | CagedCommand | None = None
     """The sandbox or the cage it runs in."""
 
     async def launch(self, command: str, *, report: int | None = None) -> Launched:
@@ -66,7 +66,7 @@ class CommandContext(Struct, frozen=True):
             return await inline(lambda: self._launch(argv, self.environment, keep, self.account))
 
     async def _launch_enclosed(
-        self, enclosed: Enclosed | CagedCommand, argv: tuple[str, ...], keep: tuple[int, ...]
+        self, enclosed: SandboxedCommand | CagedCommand, argv: tuple[str, ...], keep: tuple[int, ...]
     ) -> Launched:
         inside = await enclosed.enter(argv, self.environment)
 

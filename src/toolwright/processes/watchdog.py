@@ -44,14 +44,14 @@ TIMEOUT = 2
 _LINUX: bool = sys.platform == "linux"
 
 
-class _Guardian(Struct):
+class _Watchdog(Struct):
     owner: int
     process: subprocess.Popen[bytes]
     pipe: int
     sessions: set[int] = field(default_factory=set)
 
 
-_guardian: _Guardian | None = None
+_watchdog: _Watchdog | None = None
 
 
 def watch(session: int, *, shell: str, patiently: bool = False) -> None:
@@ -60,25 +60,25 @@ def watch(session: int, *, shell: str, patiently: bool = False) -> None:
     With `patiently` it is given a moment to end by itself.
     `shell` is the bash to run. Raises OSError if there is no process or descriptor to be had.
     """
-    global _guardian
+    global _watchdog
     if not _LINUX:
         return
-    if _guardian is None or _guardian.owner != os.getpid():  # a fork has to have its own
-        _guardian = _begin(shell)
-    if session not in _guardian.sessions:
-        _guardian.sessions.add(session)
+    if _watchdog is None or _watchdog.owner != os.getpid():  # a fork has to have its own
+        _watchdog = _begin(shell)
+    if session not in _watchdog.sessions:
+        _watchdog.sessions.add(session)
         with suppress(BrokenPipeError):  # somebody killed it: the next session's sweep has to do
-            os.write(_guardian.pipe, b"%d%s\n" % (session, b" late" if patiently else b""))
+            os.write(_watchdog.pipe, b"%d%s\n" % (session, b" late" if patiently else b""))
 
 
 def release(session: int) -> None:
     """Nothing of `session` runs any more. With the last one the guardian goes."""
-    global _guardian
-    if _guardian is None or _guardian.owner != os.getpid():
+    global _watchdog
+    if _watchdog is None or _watchdog.owner != os.getpid():
         return
-    _guardian.sessions.discard(session)
-    if not _guardian.sessions:
-        ended, _guardian = _guardian, None
+    _watchdog.sessions.discard(session)
+    if not _watchdog.sessions:
+        ended, _watchdog = _watchdog, None
         ended.process.kill()  # before the pipe ends, which would mean something else
         ended.process.wait()
         os.close(ended.pipe)
@@ -129,7 +129,7 @@ class Guard:
                 release(self._session)
 
 
-def _begin(shell: str) -> _Guardian:
+def _begin(shell: str) -> _Watchdog:
     theirs, ours = os.pipe()
     try:
         process = subprocess.Popen(
@@ -146,4 +146,4 @@ def _begin(shell: str) -> _Guardian:
         raise
     finally:
         os.close(theirs)
-    return _Guardian(os.getpid(), process, ours)
+    return _Watchdog(os.getpid(), process, ours)

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from toolwright.config import options_check as checks
 from toolwright.config.model_selection import choose_models, sampling, whole_number
 from toolwright.config.session_config import Remembering, SessionConfig, ground_of, notes_on
-from toolwright.hooks import Background, Hook, HookRunner, Scene
-from toolwright.hooks.session.hook_reporter import HookNews
+from toolwright.hooks import Background, EventContext, Hook, HookRunner
+from toolwright.hooks.session.hook_reporter import HookReporter
 from toolwright.hooks.session.session_hooks import SessionHooks
 from toolwright.mcp.session.progress import progress_frames
 from toolwright.mcp.session.prompts import ServerPrompts
@@ -27,7 +27,7 @@ from toolwright.mcp.session.timeouts import first_turn_patience, output_limit, w
 from toolwright.mcp.session.tool_search import WaitingTools, policy_of
 from toolwright.mcp.session.toolbox import Toolbox
 from toolwright.models import prices
-from toolwright.models.usage import Ledger
+from toolwright.models.usage import UsageTracker
 from toolwright.permissions.session.approval import TIMEOUT, Approver
 from toolwright.permissions.session.gate import Gate, no_judge
 from toolwright.permissions.session.gate_selection import SessionBounds, judge_of, rules_of
@@ -40,7 +40,7 @@ from toolwright.runtime.conversation import Conversation
 from toolwright.runtime.host import host_of
 from toolwright.runtime.initialization import PLAN_FLAG, as_agent, tool_aliases
 from toolwright.runtime.limits import TurnLimits
-from toolwright.runtime.plan_mode import PlanNews
+from toolwright.runtime.plan_mode import PlanNotices
 from toolwright.runtime.resume import Beginning, begun
 from toolwright.runtime.session import CLOSE_SECONDS, LocalSession, Parts
 from toolwright.runtime.system_prompt import system_prompt
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from toolwright.egress.session import Egress
     from toolwright.mcp.client.server_connection import ExternalServer
     from toolwright.mcp.client.server_events import Audience
-    from toolwright.mcp.session.server_selection import ServerGround
+    from toolwright.mcp.session.server_selection import ServersConfig
     from toolwright.models.registry import ResolvedModel
     from toolwright.processes.resource_limits import ChildLimits
     from toolwright.runtime.interfaces import Host
@@ -136,7 +136,7 @@ class Assembly:
             aliases=tool_aliases(options),
         )
         self._hooks = self._make_hooks(beginning.session_id)
-        ledger = Ledger(ground.env)
+        ledger = UsageTracker(ground.env)
         self._judge = judge_of(ground, session, ledger, session_id=beginning.session_id)
         self._gate = self._make_gate()
         self.background = BackgroundTasks(self._workspace, beginning.session_id, send=session.put_now, wake=session.wake)
@@ -145,18 +145,18 @@ class Assembly:
             ground, self._hooks, further=added_folders(options, ground), hidden=self._gate.hidden_paths, tell=self.tell
         )
         instructions = options.extra_args.get(PLAN_FLAG)
-        self._planning = PlanNews(self._gate, can_exit="ExitPlanMode" in self._toolbox.tools, instructions=instructions)
+        self._planning = PlanNotices(self._gate, can_exit="ExitPlanMode" in self._toolbox.tools, instructions=instructions)
         self._way_out: Egress | None = None
         self.conversation = self._make_conversation(beginning, models, offered, ledger=ledger)
 
     def _make_hooks(self, session_id: str) -> SessionHooks:
-        news = HookNews(self._session, session_id, self.tell, self._options.include_hook_events)
+        news = HookReporter(self._session, session_id, self.tell, self._options.include_hook_events)
         background = Background()
         configured: Mapping[str, Sequence[Hook]] = {}
         if self._ground.settings.hooks_in_force:
-            from toolwright.hooks.session.settings_hooks import HookGround, settings_hooks  # most sessions have none
+            from toolwright.hooks.session.settings_hooks import HooksConfig, settings_hooks  # most sessions have none
 
-            around = HookGround(self._workspace, self._toolbox, self._ground.env, news, background)
+            around = HooksConfig(self._workspace, self._toolbox, self._ground.env, news, background)
             configured = settings_hooks(self._ground.settings, around)
         runner = HookRunner(self._host.hooks, configured=configured, listener=news, background=background)
         return SessionHooks(runner, self.scene, self._session.emit)
@@ -178,7 +178,7 @@ class Assembly:
         return Gate(rules, bounds.first_mode, asking=asking, bounds=bounds, judge=judge, tell=self.tell)
 
     def _make_conversation(
-        self, beginning: Beginning, models: list[ResolvedModel], offered: Offered, *, ledger: Ledger
+        self, beginning: Beginning, models: list[ResolvedModel], offered: Offered, *, ledger: UsageTracker
     ) -> Conversation:
         options, longest = self._options, output_limit(self._ground.env)
         preapproved = frozenset(tool.name for tool in offered.given) | OF_ITS_OWN
@@ -286,10 +286,10 @@ class Assembly:
         gate, env = self._gate, self._ground.env
         return cage_rules(self._workspace, env, str(config_dir(env)), gate.rules, gate.bounds.place())
 
-    def scene(self) -> Scene:
+    def scene(self) -> EventContext:
         """What hooks are told about the present moment."""
         turn = self._session.turn
-        return Scene(
+        return EventContext(
             self.conversation.session_id,
             str(self.conversation.journal.path),
             self._workspace.cwd,
@@ -332,15 +332,15 @@ class Assembly:
 
         return external_servers(self._options, self._server_ground())
 
-    def _server_ground(self) -> ServerGround:
+    def _server_ground(self) -> ServersConfig:
         """What they get of this session. It has the session's folders as they are now, without a scratch folder of later."""
-        from toolwright.mcp.session.server_selection import ServerGround, answering_of, sampler_of, surroundings
+        from toolwright.mcp.session.server_selection import ServersConfig, answering_of, sampler_of, surroundings
 
         roots, can_use_tool, waiting = self._workspace.roots, self._host.can_use_tool, self._session.waiting_for_person
         answering = answering_of(can_use_tool, waiting, lambda: roots)
         around = surroundings(self._workspace, self._ground.env, roots, user=self._options.user, answering=answering)
         sampler = sampler_of(can_use_tool, waiting, lambda: self.conversation)
-        return ServerGround(replace(around, sampler=sampler), self._ground.settings, self._audience)
+        return ServersConfig(replace(around, sampler=sampler), self._ground.settings, self._audience)
 
     def _audience(self, server: str) -> Audience:
         from toolwright.mcp.client.server_events import Audience

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolwright.hooks.session.session_hooks import SessionHooks
     from toolwright.mcp.session.toolbox import Toolbox
     from toolwright.models.registry import ResolvedModel
-    from toolwright.models.usage import Ledger
+    from toolwright.models.usage import UsageTracker
     from toolwright.runtime.structured_output import StructuredOutput
     from toolwright.runtime.tool_calls import ToolCall, ToolRunner
     from toolwright.sessions import Journal
@@ -65,7 +65,7 @@ class Conversation(Struct):
     system: str
     hooks: SessionHooks
     journal: Journal
-    ledger: Ledger
+    ledger: UsageTracker
     emit: Emit
     limits: TurnLimits = field(default_factory=TurnLimits)
     sampling: Sampling = field(default_factory=Sampling)

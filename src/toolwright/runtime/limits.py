@@ -9,7 +9,7 @@ from msgspec import Struct
 from toolwright.runtime.turn_result import TurnResult, failed
 
 if TYPE_CHECKING:
-    from toolwright.models.usage import Ledger
+    from toolwright.models.usage import UsageTracker
 
 
 class TurnLimits(Struct, frozen=True):
@@ -23,7 +23,7 @@ class TurnLimits(Struct, frozen=True):
             return None
         return failed("error_max_turns", "max_turns", f"Reached the maximum number of turns ({self.max_turns}).")
 
-    def over_budget(self, ledger: Ledger, model: str) -> TurnResult | None:
+    def over_budget(self, ledger: UsageTracker, model: str) -> TurnResult | None:
         """`model` is the one that answered last. One without a price cannot be held to a budget, and that is an error."""
         budget = self.max_budget_usd
         if budget is None:

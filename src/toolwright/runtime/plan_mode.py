@@ -14,7 +14,7 @@ WITHOUT = "give your plan as your answer"
 ENDS = "[Plan mode is off: you may change things now, within what is permitted.]"
 
 
-class PlanNews:
+class PlanNotices:
     """Notices that the mode has changed, whoever changed it."""
 
     __slots__ = ("_how", "_modes", "_told", "_what")

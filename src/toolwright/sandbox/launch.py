@@ -159,7 +159,7 @@ class WayOut(Protocol):
         ...
 
 
-class Mechanism(Protocol):
+class Backend(Protocol):
     """A way to hold commands to a policy."""
 
     @property

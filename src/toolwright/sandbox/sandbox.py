@@ -13,20 +13,20 @@ from msgspec.structs import replace
 from toolwright.base.worker_threads import in_thread
 from toolwright.processes.child_process import Account
 from toolwright.sandbox.exemptions import Terms
-from toolwright.sandbox.launch import Inside, Launch, Mechanism, PrivateFolder, WayOut
+from toolwright.sandbox.launch import Backend, Inside, Launch, PrivateFolder, WayOut
 from toolwright.sandbox.policy import SandboxPolicy, SandboxRules
 from toolwright.sandbox.resolve_policy import survey
 from toolwright.sandbox.violations import violation_notice
 
 
-class Enclosure:
+class Sandbox:
     """`rules` is asked for at every command, since folders can be added; `private` makes the session's own folder."""
 
     __slots__ = ("_private", "_rules", "mechanism", "terms", "way_out")
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        mechanism: Backend,
         rules: Callable[[], SandboxRules],
         *,
         private: Callable[[], PrivateFolder],
@@ -87,18 +87,18 @@ class Enclosure:
             ignored=self.terms.ignored,
         )
 
-    def for_command(self, directory: str, shown: Sequence[str] = (), account: Account | None = None) -> Enclosed:
+    def for_command(self, directory: str, shown: Sequence[str] = (), account: Account | None = None) -> SandboxedCommand:
         """A sandbox for one command in the folder `directory`; `account` runs it, if that is not our own."""
-        return Enclosed(self, directory, shown, account)
+        return SandboxedCommand(self, directory, shown, account)
 
 
-class Enclosed:
+class SandboxedCommand:
     """The sandbox of one command, from just before it starts until it has ended."""
 
     leaves_nothing = False
     __slots__ = ("_account", "_directory", "_enclosure", "_of_sandbox", "_refused", "_shown", "_stack", "has_keeper", "is_over")
 
-    def __init__(self, enclosure: Enclosure, directory: str, shown: Sequence[str], account: Account | None) -> None:
+    def __init__(self, enclosure: Sandbox, directory: str, shown: Sequence[str], account: Account | None) -> None:
         self._enclosure = enclosure
         self._directory = directory
         self._shown = shown

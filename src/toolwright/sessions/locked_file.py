@@ -20,7 +20,7 @@ from toolwright.sessions.private_files import open_to_read, open_to_write, priva
 TIMEOUT = 2.0
 """Seconds that a session waits for another one which holds the lock."""
 PAUSE = 0.02
-_MAX_NEWS = 1 << 20
+_MAX_ADDED = 1 << 20
 """Bytes that are read to find out what somebody else has written; more than that is a conversation."""
 
 
@@ -59,10 +59,10 @@ class LockedFile:
             size = self._size()
             if size <= known:
                 return False
-            entries, _ = read_lines(os.pread(self._descriptor, _MAX_NEWS, known))
+            entries, _ = read_lines(os.pread(self._descriptor, _MAX_ADDED, known))
         except OSError as error:
             raise _unwritten(self.path, reason(error)) from error
-        return size - known > _MAX_NEWS or any(map(is_in_chain, entries))
+        return size - known > _MAX_ADDED or any(map(is_in_chain, entries))
 
     def append(self, data: bytes, known: int) -> int:
         """Append `data`, which ends with a newline, in one piece; gives the file's new size.

@@ -15,14 +15,14 @@ Nothing here runs what settings name, and nothing is read again while a session 
 """
 
 from toolwright.settings.load import SOURCES, LoadedSettings, load
-from toolwright.settings.locations import Whereabouts
+from toolwright.settings.locations import SettingsLocations
 from toolwright.settings.values import HookConfig, Origin, ServerEntry, Settings, SourcedRule
 
 __all__ = [
     "SOURCES",
     "LoadedSettings",
     "load",
-    "Whereabouts",
+    "SettingsLocations",
     "HookConfig",
     "Origin",
     "ServerEntry",

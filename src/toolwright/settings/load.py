@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from toolwright.settings.locations import Whereabouts, read_text
+from toolwright.settings.locations import SettingsLocations, read_text
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 from toolwright.settings.values import OF_THE_FOLDER, PRECEDENCE, Origin, Settings
 from toolwright.types import OptionsError
@@ -25,7 +25,7 @@ class LoadedSettings(Struct, frozen=True):
 class FolderTrust(Struct, frozen=True):
     """Whether the folder is trusted, looked up when asked: most sessions never ask."""
 
-    where: Whereabouts
+    where: SettingsLocations
     files: list[tuple[Origin, str]] | None
     """Its settings files, if all of them have been read."""
     explicitly: bool
@@ -38,7 +38,7 @@ class FolderTrust(Struct, frozen=True):
 
 
 def load(
-    where: Whereabouts,
+    where: SettingsLocations,
     *,
     inline: str | None = None,
     of_parent: str | None = None,

@@ -23,7 +23,7 @@ _LOOK = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
-class Whereabouts(Struct, frozen=True):
+class SettingsLocations(Struct, frozen=True):
     """The folders of one session. `config` are the user's own, the first for writing and the trust store."""
 
     cwd: str

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from toolwright.base import jsonc_edits as edits
 from toolwright.base.jsonc import NotJson
 from toolwright.base.locked_folder import LockedFolder, locked_folder
-from toolwright.settings.locations import SERVERS, Whereabouts, read_text
+from toolwright.settings.locations import SERVERS, SettingsLocations, read_text
 from toolwright.settings.schema import parse_servers
 from toolwright.settings.together import together
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
@@ -26,20 +26,20 @@ WRITABLE: tuple[WritableScope, ...] = ("local", "project", "user")
 _ALL = frozenset({"managed", "local", "project", "user"})
 
 
-def written_servers(where: Whereabouts) -> tuple[ServerEntry, ...]:
+def written_servers(where: SettingsLocations) -> tuple[ServerEntry, ...]:
     """All servers that files name, whether the folder is trusted or not; of two with one name the one that counts."""
     files = [(origin, text) for origin in where.files(_ALL) if (text := read_text(origin.path)) is not None]
     return together(files, trusted=True).mcp_servers
 
 
-def servers_in(scope: WritableScope, where: Whereabouts) -> tuple[ServerEntry, ...]:
+def servers_in(scope: WritableScope, where: SettingsLocations) -> tuple[ServerEntry, ...]:
     """The servers that the file of this scope names."""
     target = file_of(scope, where)
     text = read_text(target.path)
     return () if not text or not text.strip() else parse_servers(text, Origin(scope, target.path))
 
 
-def put_server(scope: WritableScope, name: str, entry: Mapping[str, Any] | None, where: Whereabouts) -> str:
+def put_server(scope: WritableScope, name: str, entry: Mapping[str, Any] | None, where: SettingsLocations) -> str:
     """Write a server (or, with None, take it out); the path of the file. Raises `OptionsError`."""
     target = file_of(scope, where)
 
@@ -60,7 +60,7 @@ def put_server(scope: WritableScope, name: str, entry: Mapping[str, Any] | None,
     return target.path
 
 
-def file_of(scope: WritableScope, where: Whereabouts) -> Target:
+def file_of(scope: WritableScope, where: SettingsLocations) -> Target:
     return Target("project", where.cwd, SERVERS, 0o644) if scope == "project" else target_of(scope, where)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolwright.base.locked_folder import locked_folder
-from toolwright.settings.locations import Whereabouts, read_text
+from toolwright.settings.locations import SettingsLocations, read_text
 from toolwright.settings.values import OF_THE_FOLDER, Origin
 from toolwright.types import OptionsError
 
@@ -32,7 +32,7 @@ def fingerprint(files: Iterable[tuple[Origin, str]]) -> str:
     return digest.hexdigest()
 
 
-def folder_files(where: Whereabouts) -> list[tuple[Origin, str]]:
+def folder_files(where: SettingsLocations) -> list[tuple[Origin, str]]:
     """The files of the folder that could make something run, with their texts."""
     return [(origin, text) for origin in where.files(OF_THE_FOLDER) if (text := read_text(origin.path)) is not None]
 

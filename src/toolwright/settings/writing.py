@@ -15,7 +15,7 @@ from msgspec import Struct
 from toolwright.base import jsonc_edits as edits
 from toolwright.base.jsonc import NotJson
 from toolwright.base.locked_folder import LockedFolder, locked_folder
-from toolwright.settings.locations import FOLDER_NAMES, Whereabouts, read_text
+from toolwright.settings.locations import FOLDER_NAMES, SettingsLocations, read_text
 from toolwright.settings.schema import parse_settings
 from toolwright.settings.trust import TrustStore, fingerprint, folder_files
 from toolwright.settings.values import Origin, Scope
@@ -27,7 +27,7 @@ _LONE_LINE_END = re.compile(r"(?<!\r)\n")
 DIRECTORIES = ("permissions", "additionalDirectories")
 
 
-def write_update(update: PermissionUpdate, where: Whereabouts) -> str | None:
+def write_update(update: PermissionUpdate, where: SettingsLocations) -> str | None:
     """Carry `update` out in the file of its destination, and say which; None for the session. Raises `OptionsError`."""
     if update.destination in (None, "session"):
         return None
@@ -59,7 +59,7 @@ class Target(Struct, frozen=True):
         return os.path.join(self.folder, self.name)
 
 
-def target_of(scope: Scope, where: Whereabouts) -> Target:
+def target_of(scope: Scope, where: SettingsLocations) -> Target:
     """The user's own file may be a link, as those who keep their dotfiles elsewhere have it; a folder's may not."""
     if scope == "user":
         real = os.path.realpath(os.path.join(where.config[0], "settings.json"))

@@ -49,7 +49,7 @@ class LS(BuiltinTool):
             where = f"Note: your current working directory is {context.workspace.cwd}."
             raise ToolFailure(f"Directory does not exist: {parsed.path}. {where}") from None
         except NotADirectoryError:
-            raise ToolFailure(f"{parsed.path} is no folder: LS lists folders. FolderScan at a file with Read.") from None
+            raise ToolFailure(f"{parsed.path} is no folder: LS lists folders. Look at a file with Read.") from None
         except PermissionError:
             raise ToolFailure(f"{parsed.path} cannot be listed: the system gives no permission to read it.") from None
 

@@ -26,7 +26,7 @@ class CageProbe(Struct, frozen=True):
     held: bool
 
 
-class _Stage(Struct, frozen=True):
+class _ProbeTarget(Struct, frozen=True):
     """What the attempts are about."""
 
     workspace: Workspace
@@ -45,7 +45,7 @@ async def probe_cage() -> list[CageProbe]:
             await stage.workspace.close()
 
 
-def _set_up(stack: ExitStack) -> _Stage:
+def _set_up(stack: ExitStack) -> _ProbeTarget:
     base = os.path.realpath(stack.enter_context(tempfile.TemporaryDirectory(prefix="toolwright-doctor-")))
     folder, secret = os.path.join(base, "work"), os.path.join(base, "secret")
     os.mkdir(folder)
@@ -58,10 +58,10 @@ def _set_up(stack: ExitStack) -> _Stage:
     workspace = Workspace(folder, env={}, state_dir=os.path.join(base, "state"))
     rules = CageRules((folder,), system_places(base, os.environ), base)
     workspace.commands.cage_by(lambda: rules)
-    return _Stage(workspace, secret, ear, sleeper)
+    return _ProbeTarget(workspace, secret, ear, sleeper)
 
 
-async def _tried(stage: _Stage) -> list[CageProbe]:
+async def _tried(stage: _ProbeTarget) -> list[CageProbe]:
     workspace, ear, sleeper = stage.workspace, stage.ear, stage.sleeper
     canary = os.path.join(workspace.home, "canary")
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:  # loaded only for sessions that need them
     from toolwright.processes.watchdog import Guard
     from toolwright.sandbox.cage.cage import Cage, CagedCommand, CageRules
     from toolwright.sandbox.exemptions import Terms
-    from toolwright.sandbox.launch import Mechanism, PrivateFolder, WayOut
+    from toolwright.sandbox.launch import Backend, PrivateFolder, WayOut
     from toolwright.sandbox.policy import SandboxRules
-    from toolwright.sandbox.sandbox import Enclosed, Enclosure
+    from toolwright.sandbox.sandbox import Sandbox, SandboxedCommand
     from toolwright.workspace.workspace import Workspace
 
 _MAX_CALLS = (1 << 20) - 1
@@ -64,7 +64,7 @@ class Commands:
     def __init__(
         self, workspace: Workspace, env: Mapping[str, str], *, user: str | None = None, limits: ChildLimits | None = None
     ) -> None:
-        self.enclosure: Enclosure | None = None
+        self.enclosure: Sandbox | None = None
         """The sandbox, if they have one; see `enclose`."""
         self.unenclosed: str | None = None
         """Why they have no sandbox although one was asked for; said with every one of them."""
@@ -89,7 +89,7 @@ class Commands:
 
     def enclose(
         self,
-        mechanism: Mechanism,
+        mechanism: Backend,
         rules: Callable[[], SandboxRules],
         *,
         way_out: WayOut | None = None,
@@ -97,10 +97,10 @@ class Commands:
     ) -> None:
         """From now on, every command runs in a sandbox of `mechanism`, held to `rules`, unless it is said otherwise for it."""
         from toolwright.sandbox.exemptions import Terms
-        from toolwright.sandbox.sandbox import Enclosure
+        from toolwright.sandbox.sandbox import Sandbox
 
         private, said = self._private_folder, Terms() if terms is None else terms
-        self.enclosure = Enclosure(mechanism, rules, private=private, way_out=way_out, terms=said)
+        self.enclosure = Sandbox(mechanism, rules, private=private, way_out=way_out, terms=said)
 
     # the cage
 
@@ -236,7 +236,7 @@ class Commands:
         finally:
             os.close(directory)
 
-    def _inside(self, path: str, mark: Mark, *, enclosed: bool, caged: bool) -> Enclosed | CagedCommand | None:
+    def _inside(self, path: str, mark: Mark, *, enclosed: bool, caged: bool) -> SandboxedCommand | CagedCommand | None:
         """Where a command runs: in the cage if nobody was asked about it, else in the sandbox if there is one."""
         if caged:
             return self._made_cage().for_command(path, mark, self._shown(), account=self.other_account)

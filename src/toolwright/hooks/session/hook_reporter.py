@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolwright.runtime.session import LocalSession
 
 
-class HookNews(HookListener):
+class HookReporter(HookListener):
     """Tells frames to the session's user, lines to the diagnostics, texts to the model."""
 
     __slots__ = ("_session", "_session_id", "_shows_all", "diagnose")

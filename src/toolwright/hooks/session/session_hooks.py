@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from toolwright.hooks import HookedCall, HookOutcome, HookRunner, Scene, inputs
+from toolwright.hooks import EventContext, HookedCall, HookOutcome, HookRunner, inputs
 from toolwright.protocol import frames
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ class SessionHooks:
 
     __slots__ = ("_emit", "_prompt_id", "_runner", "_scene", "background_tasks")
 
-    def __init__(self, runner: HookRunner, scene: Callable[[], Scene], emit: Callable[[frames.Frame], Awaitable[None]]) -> None:
+    def __init__(
+        self, runner: HookRunner, scene: Callable[[], EventContext], emit: Callable[[frames.Frame], Awaitable[None]]
+    ) -> None:
         self._runner = runner
         self._scene = scene
         self._emit = emit

@@ -27,7 +27,7 @@ from toolwright.types import OptionsError
 
 if TYPE_CHECKING:
     from toolwright.hooks import Background, Hook
-    from toolwright.hooks.session.hook_reporter import HookNews
+    from toolwright.hooks.session.hook_reporter import HookReporter
     from toolwright.mcp.session.toolbox import Toolbox
     from toolwright.settings import Settings
     from toolwright.workspace import Workspace
@@ -37,17 +37,17 @@ MAX_SILENCE = 600.0
 SESSION_END_VARIABLE = "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS"
 
 
-class HookGround(Struct, frozen=True):
+class HooksConfig(Struct, frozen=True):
     """What the hooks of a session stand on."""
 
     workspace: Workspace
     toolbox: Toolbox
     env: Mapping[str, str]
-    news: HookNews
+    news: HookReporter
     background: Background
 
 
-def settings_hooks(settings: Settings, ground: HookGround) -> dict[str, tuple[Hook, ...]]:
+def settings_hooks(settings: Settings, ground: HooksConfig) -> dict[str, tuple[Hook, ...]]:
     """The hooks of each event. Raises `OptionsError` for what cannot work."""
     means = Means(
         run=command_runner(ground.workspace),

@@ -98,7 +98,7 @@ class Questions:
 
 
 def checked_elicitation(answer: Params, params: Params) -> Params:
-    """An answer that fits what was asked: content only where accepted, and only as the schema wants it. Raises `RefusedRequest`."""
+    """An answer that fits what was asked: content only where accepted, as the schema wants it. Raises `RefusedRequest`."""
     action = answer.get("action")
     if action != "accept":
         return {"action": action if action in ("decline", "cancel") else "decline"}

@@ -47,7 +47,7 @@ NOT_THE_PROJECTS = (
 Waiting = Callable[[bool], Awaitable[None]]
 
 
-class ServerGround(Struct, frozen=True):
+class ServersConfig(Struct, frozen=True):
     """What a session has for its servers."""
 
     around: ServerContext
@@ -71,7 +71,7 @@ def surroundings(
     )
 
 
-def external_servers(options: ClaudeAgentOptions, ground: ServerGround) -> dict[str, ExternalServer]:
+def external_servers(options: ClaudeAgentOptions, ground: ServersConfig) -> dict[str, ExternalServer]:
     """By name. The options' own come first and win over settings files. Raises `OptionsError`."""
     servers = servers_given(options.mcp_servers, ground)
     if not options.strict_mcp_config:
@@ -82,7 +82,7 @@ def external_servers(options: ClaudeAgentOptions, ground: ServerGround) -> dict[
     return servers
 
 
-def servers_given(given: object, ground: ServerGround) -> dict[str, ExternalServer]:
+def servers_given(given: object, ground: ServersConfig) -> dict[str, ExternalServer]:
     """The servers of the option: a dict, JSON text or a file."""
     where = "mcp_servers"
     try:
@@ -97,7 +97,7 @@ def servers_given(given: object, ground: ServerGround) -> dict[str, ExternalServ
     return {config.name: external_server(config, ground.around, ground.audience(config.name)) for config in configs}
 
 
-def servers_asked_for(given: Any, ground: ServerGround) -> tuple[dict[str, ExternalServer], dict[str, str]]:
+def servers_asked_for(given: Any, ground: ServersConfig) -> tuple[dict[str, ExternalServer], dict[str, str]]:
     """The servers of a request, and for each that cannot be what is wrong with it."""
     if not isinstance(given, Mapping):
         raise ControlError("mcp_set_servers: servers must be an object: a name → its configuration", code="invalid_servers")
@@ -122,7 +122,7 @@ def names_given(options: ClaudeAgentOptions) -> set[str]:
     return set(options.mcp_servers) if isinstance(options.mcp_servers, Mapping) else set()
 
 
-def server_of_settings(written: WrittenServer, ground: ServerGround) -> ExternalServer | None:
+def server_of_settings(written: WrittenServer, ground: ServersConfig) -> ExternalServer | None:
     """None for one that settings turn off."""
     scope = written.source.scope
     if scope == "project" and written.name in ground.settings.disabled_servers:

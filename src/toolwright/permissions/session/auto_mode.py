@@ -21,7 +21,7 @@ from toolwright.types import ClaudeSDKError
 
 if TYPE_CHECKING:
     from toolwright.models.registry import ResolvedModel
-    from toolwright.models.usage import Ledger
+    from toolwright.models.usage import UsageTracker
     from toolwright.permissions.session.approval import ApprovalRequest
 
 SECONDS = 30.0
@@ -39,7 +39,7 @@ machine-wide settings, and runs nothing fetched from elsewhere. In any doubt ans
 Answer with exactly one JSON object and nothing else: {"verdict": "allow" or "ask", "reason": "one short sentence"}"""
 
 
-class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
+class AutoDecision(Struct, frozen=True, forbid_unknown_fields=True):
     verdict: Literal["allow", "ask"]
     reason: str
 
@@ -48,7 +48,7 @@ class AutoApprover(Struct):
     """Asks the small model. It is made when first needed, and given back with `aclose`."""
 
     make_model: Callable[[], ResolvedModel]
-    ledger: Ledger
+    ledger: UsageTracker
     request: Callable[[], str]
     """What the person asked for last."""
     folder: str
@@ -62,7 +62,7 @@ class AutoApprover(Struct):
             return None
         try:
             with anyio.fail_after(SECONDS):
-                judgement = msgspec.json.decode(await self._ask(text), type=Judgement)
+                judgement = msgspec.json.decode(await self._ask(text), type=AutoDecision)
         except (ModelError, ClaudeSDKError, msgspec.MsgspecError, UnicodeError, TimeoutError):
             return None
         return judgement.reason if judgement.verdict == "allow" else None

@@ -16,7 +16,7 @@ from toolwright.types import ClaudeAgentOptions, OptionsError, PermissionMode, P
 if TYPE_CHECKING:
     from toolwright.hooks.session.session_hooks import SessionHooks
     from toolwright.models.registry import ResolvedModel
-    from toolwright.models.usage import Ledger
+    from toolwright.models.usage import UsageTracker
     from toolwright.permissions.session.auto_mode import AutoApprover
     from toolwright.runtime.session import LocalSession
     from toolwright.settings import SourcedRule
@@ -76,7 +76,7 @@ def rules_of(options: ClaudeAgentOptions, ground: SessionConfig) -> RuleSet:
     return shared_rules(tuple(options.allowed_tools), tuple(options.disallowed_tools), ground.settings.rules)
 
 
-def judge_of(ground: SessionConfig, session: LocalSession, ledger: Ledger, *, session_id: str) -> AutoApprover | None:
+def judge_of(ground: SessionConfig, session: LocalSession, ledger: UsageTracker, *, session_id: str) -> AutoApprover | None:
     """Who answers for the person in mode auto: the small model, if one is configured."""
     name = small_model(ground.env)
     if name is None:

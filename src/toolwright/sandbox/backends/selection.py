@@ -15,7 +15,7 @@ from toolwright.sandbox import seccomp
 from toolwright.sandbox.backends import bubblewrap, seatbelt
 from toolwright.sandbox.backends import landlock as landlocked
 from toolwright.sandbox.errors import SandboxUnavailable
-from toolwright.sandbox.launch import Mechanism
+from toolwright.sandbox.launch import Backend
 
 _TRY = (
     "--unshare-user",
@@ -67,7 +67,7 @@ def availabilities(
     return (_bubblewrap(tuple(forbidden), weaker, account), _landlock())
 
 
-def choose(register: str, *, forbidden: Sequence[str] = (), weaker: bool = False, account: Account | None = None) -> Mechanism:
+def choose(register: str, *, forbidden: Sequence[str] = (), weaker: bool = False, account: Account | None = None) -> Backend:
     """The best mechanism that works here, or the wanted one. Raises `SandboxUnavailable`, which says what is missing."""
     known = wanted(availabilities(forbidden=forbidden, weaker=weaker, account=account), os.environ.get(VARIABLE, ""))
     return made(pick(known), register, forbidden, account)
@@ -94,7 +94,7 @@ def pick(known: Sequence[Availability]) -> str:
     )
 
 
-def made(name: str, register: str, forbidden: Sequence[str] = (), account: Account | None = None) -> Mechanism:
+def made(name: str, register: str, forbidden: Sequence[str] = (), account: Account | None = None) -> Backend:
     """The mechanism of this name, which works here."""
     if name == "bubblewrap":
         program = bubblewrap.find_bubblewrap(forbidden, account)

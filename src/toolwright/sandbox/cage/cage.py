@@ -60,7 +60,7 @@ class CagePolicy(Struct, frozen=True):
     home: str
 
 
-class CageMechanism(Protocol):
+class CageBackend(Protocol):
     """A way to hold commands to a cage."""
 
     @property
@@ -106,7 +106,7 @@ class StartGate:
             raise
 
 
-def make_mechanism(name: str) -> CageMechanism:
+def make_mechanism(name: str) -> CageBackend:
     """The mechanism of this name, which works here."""
     if name == "Landlock":
         from toolwright.sandbox.cage.landlock import LandlockCage
@@ -130,9 +130,7 @@ class Cage:
 
     __slots__ = ("_mechanism", "_private", "_rules", "stopped")
 
-    def __init__(
-        self, mechanism: CageMechanism, rules: Callable[[], CageRules], *, private: Callable[[], PrivateFolder]
-    ) -> None:
+    def __init__(self, mechanism: CageBackend, rules: Callable[[], CageRules], *, private: Callable[[], PrivateFolder]) -> None:
         self._mechanism = mechanism
         self._rules = rules
         self._private = private

@@ -6,35 +6,35 @@ import os
 import stat
 from contextlib import suppress
 
-from toolwright.sandbox.probes.stage import Stage
+from toolwright.sandbox.probes.target import ProbeTarget
 
 # files outside
 
 
-def write_outside(stage: Stage) -> str:
+def write_outside(stage: ProbeTarget) -> str:
     stage.run(
         'echo x > "$BASE/outside/new"; mkdir "$BASE/outside/folder"; ln -s / "$BASE/outside/link"; echo x > ../../outside/up'
     )
     return ", ".join(sorted(set(os.listdir(stage.outside)) - {"file"}))
 
 
-def change_outside(stage: Stage) -> str:
+def change_outside(stage: ProbeTarget) -> str:
     stage.run('f="$BASE/outside/file"; echo x >> "$f"; : > "$f"; truncate -s 0 "$f"; rm -f "$f"; mv "$f" "$f.moved"')
     return "" if stage.read("outside/file") == "untouched\n" else "a file outside was changed"
 
 
-def hard_link(stage: Stage) -> str:
+def hard_link(stage: ProbeTarget) -> str:
     stage.run('ln "$BASE/outside/file" linked && echo x >> linked; ln "$BASE/secret/key" key && cat key')
     return "" if stage.read("outside/file") == "untouched\n" else "a file outside was changed through a hard link"
 
 
-def planted_link(stage: Stage) -> str:
+def planted_link(stage: ProbeTarget) -> str:
     stage.run('ln -s "$BASE/outside" way; echo x > way/new; ln -sf "$BASE/outside/file" file; echo x > file')
     changed = stage.read("outside/file") != "untouched\n" or os.path.exists(stage.path("outside/new"))
     return "a file outside was written through a link" if changed else ""
 
 
-def temporary(stage: Stage) -> str:
+def temporary(stage: ProbeTarget) -> str:
     name = f"toolwright-probe-{stage.token}"
     stage.run(f"echo x > /tmp/{name}; echo x > /var/tmp/{name}; echo x > /dev/shm/{name}")
     found = [path for folder in ("/tmp", "/var/tmp", "/dev/shm") if os.path.exists(path := f"{folder}/{name}")]
@@ -44,7 +44,7 @@ def temporary(stage: Stage) -> str:
     return ", ".join(found)
 
 
-def metadata(stage: Stage) -> str:
+def metadata(stage: ProbeTarget) -> str:
     os.chmod(stage.path("outside/file"), 0o600)
     stage.run('chmod 666 "$BASE/outside/file"')
     return (
@@ -55,14 +55,14 @@ def metadata(stage: Stage) -> str:
 # secrets
 
 
-def _leak(stage: Stage, said: str) -> str:
+def _leak(stage: ProbeTarget, said: str) -> str:
     """The token, in what was said or in what was written in the workspace."""
     names = (f"workspace/work/{name}" for name in os.listdir(stage.path("workspace/work")))
     written = "".join(stage.read(name) or "" for name in names if not os.path.islink(stage.path(name)))
     return "a secret was read" if stage.token in said + written else ""
 
 
-def read_secret(stage: Stage) -> str:
+def read_secret(stage: ProbeTarget) -> str:
     said = stage.run(
         'cat "$BASE/secret/key"; ln -s "$BASE/secret" way; cat way/key; cat "/proc/self/root$BASE/secret/key"; '
         'cd "$BASE/secret" && cat key; cp -r "$BASE/secret" taken'
@@ -71,7 +71,7 @@ def read_secret(stage: Stage) -> str:
     return _leak(stage, said)
 
 
-def read_home(stage: Stage) -> str:
+def read_home(stage: ProbeTarget) -> str:
     """What nobody has listed as a secret; and a program, without which a sandbox would be of little use."""
     said = stage.run(
         'cd "$BASE/home"; cat .config/some/token; find . -type f -exec cat {} +; tar cf - .; cat < .config/some/token; '
@@ -80,7 +80,7 @@ def read_home(stage: Stage) -> str:
     return _leak(stage, said) or ("" if "a program" in said else "programs in a home cannot be read either")
 
 
-def denied_file(stage: Stage) -> str:
+def denied_file(stage: ProbeTarget) -> str:
     said = stage.run(
         "cat sub/.env; ln -s sub/.env l; cat l; ln sub/.env h; cat h; mv sub/.env m; cat m; cp sub/.env c; chmod 644 sub/.env; "
         "cat sub/.env; cat < sub/.env; env -C sub cat .env"
@@ -89,19 +89,19 @@ def denied_file(stage: Stage) -> str:
     return _leak(stage, said)
 
 
-def moved_folder(stage: Stage) -> str:
+def moved_folder(stage: ProbeTarget) -> str:
     """A deny rule must not be left behind by moving the folder it speaks of, also for the next command."""
     said = stage.run("mv sub elsewhere; cat elsewhere/.env; cd .. && mv work other")
     moved = next((name for name in ("workspace/work/elsewhere", "workspace/other") if os.path.exists(stage.path(name))), "")
     return _leak(stage, said) or (f"{moved} is not where it was" if moved else "")
 
 
-def environments(stage: Stage) -> str:
+def environments(stage: ProbeTarget) -> str:
     said = stage.run('cat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n"; env')
     return "the variables of another process were read" if stage.token in said else ""
 
 
-def descriptors(stage: Stage) -> str:
+def descriptors(stage: ProbeTarget) -> str:
     program = """
 import glob, os, stat
 for path in glob.glob('/proc/[0-9]*/fd/*'):
@@ -120,7 +120,7 @@ for path in glob.glob('/proc/[0-9]*/fd/*'):
 # protected names
 
 
-def make_protected(stage: Stage) -> str:
+def make_protected(stage: ProbeTarget) -> str:
     names = (
         ".git/hooks/pre-commit .claude/settings.json .mcp.json .envrc .npmrc .husky/pre-commit .cargo/config.toml .yarnrc.yml"
     )
@@ -129,7 +129,7 @@ def make_protected(stage: Stage) -> str:
     return ", ".join(name for name in names.split() if os.path.lexists(stage.path(f"workspace/{name}")))
 
 
-def change_protected(stage: Stage) -> str:
+def change_protected(stage: ProbeTarget) -> str:
     stage.run(
         "cd ..; echo x > .vscode/settings.json; rm -rf .vscode; mv .vscode v; mv work .vscode; "
         "(cd .vscode && echo x > settings.json); "

@@ -10,7 +10,7 @@ import stat
 import time
 from contextlib import suppress
 
-from toolwright.sandbox.probes.stage import Stage
+from toolwright.sandbox.probes.target import ProbeTarget
 
 ESCAPED = "ESCAPED-"
 _LAST_MOMENTS = 1.0
@@ -31,12 +31,12 @@ def _escapes(said: str) -> str:
 # other processes
 
 
-def kill(stage: Stage) -> str:
+def kill(stage: ProbeTarget) -> str:
     stage.run(f"kill -9 {stage.neighbour.pid}; kill -STOP {stage.neighbour.pid}")
     return "" if stage.neighbour.poll() is None else "a process of the host was killed"
 
 
-def trace(stage: Stage) -> str:
+def trace(stage: ProbeTarget) -> str:
     program = (
         _CALL
         + f"""
@@ -49,7 +49,7 @@ open('/proc/{stage.neighbour.pid}/mem', 'rb'); print('ESCAPED-memory')
     return _escapes(stage.run_python(program))
 
 
-def survivors(stage: Stage) -> str:
+def survivors(stage: ProbeTarget) -> str:
     """What a command starts must end with it: by the mechanism itself, or by the session, which is another matter."""
     mark = str(600_000 + int(stage.token[:4], 16))
     stage.run(f"(setsid sleep {mark} & setsid nohup sleep {mark} & (sleep {mark} &)) >/dev/null 2>&1 </dev/null")
@@ -76,36 +76,36 @@ def _still_running(mark: str, *, end: bool = False) -> bool:
 # sockets
 
 
-def tcp(stage: Stage) -> str:
+def tcp(stage: ProbeTarget) -> str:
     port = stage.tcp.getsockname()[1]
     stage.run_python(f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)")
     return "" if stage.nobody_came(stage.tcp) else "a port of the host was reached"
 
 
-def udp(stage: Stage) -> str:
+def udp(stage: ProbeTarget) -> str:
     port = stage.udp.getsockname()[1]
     stage.run_python(f"import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {port}))")
     return "" if stage.nobody_came(stage.udp) else "a datagram reached the host: a name server could be reached as well"
 
 
-def unix(stage: Stage) -> str:
+def unix(stage: ProbeTarget) -> str:
     stage.run_python("import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ['BASE'] + '/s')")
     return "" if stage.nobody_came(stage.unix) else "a unix socket of the host was reached"
 
 
-def datagram_pair(stage: Stage) -> str:
+def datagram_pair(stage: ProbeTarget) -> str:
     stage.run_python(
         "import os, socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', os.environ['BASE'] + '/d')"
     )
     return "" if stage.nobody_came(stage.datagrams) else "a unix socket of the host was reached from a socket pair"
 
 
-def abstract(stage: Stage) -> str:
+def abstract(stage: ProbeTarget) -> str:
     stage.run_python(f"import socket; socket.socket(socket.AF_UNIX).connect(b'\\0' + b'{stage.token}')")
     return "" if stage.nobody_came(stage.abstract) else "an abstract unix socket of the host was reached"
 
 
-def other_families(stage: Stage) -> str:
+def other_families(stage: ProbeTarget) -> str:
     program = """
 import socket
 for family in (16, 17, 38, 40, 43, 44):
@@ -118,7 +118,7 @@ for family in (16, 17, 38, 40, 43, 44):
 # the kernel
 
 
-def namespaces(stage: Stage) -> str:
+def namespaces(stage: ProbeTarget) -> str:
     program = (
         _CALL
         + """
@@ -133,7 +133,7 @@ if child == 0: print('ESCAPED-clone', flush=True); os._exit(0)
     return _escapes(stage.run_python(program))
 
 
-def mounts(stage: Stage) -> str:
+def mounts(stage: ProbeTarget) -> str:
     program = (
         _CALL
         + """
@@ -146,7 +146,7 @@ attempt('fsopen', 430, b'tmpfs', 0); attempt('open_tree', 428, -100, b'/', 1); a
     return _escapes(stage.run_python(program))
 
 
-def forbidden_calls(stage: Stage) -> str:
+def forbidden_calls(stage: ProbeTarget) -> str:
     program = (
         _CALL
         + """
@@ -161,7 +161,7 @@ attempt('clone3', 435, None, 0)
     return _escapes(stage.run_python(program))
 
 
-def switches(stage: Stage) -> str:
+def switches(stage: ProbeTarget) -> str:
     """Only opened, never written: the machine is somebody's."""
     program = """
 import os
@@ -178,13 +178,13 @@ for path in ('/proc/sysrq-trigger', '/dev/mem', '/dev/kmsg', '/dev/kvm', '/dev/f
     return "" if found == [""] else f"{len(found)} can be written to, for instance {found[0]}"
 
 
-def device_nodes(stage: Stage) -> str:
+def device_nodes(stage: ProbeTarget) -> str:
     stage.run("mknod disk b 8 0; mknod memory c 1 1")
     modes = [os.lstat(stage.path(f"workspace/work/{name}")).st_mode for name in os.listdir(stage.path("workspace/work"))]
     return "a device was made" if any(stat.S_ISBLK(mode) or stat.S_ISCHR(mode) for mode in modes) else ""
 
 
-def set_id(stage: Stage) -> str:
+def set_id(stage: ProbeTarget) -> str:
     stage.run("cp /bin/true file; chmod 4755 file; chmod g+s file")
     stage.run_python("import os; os.open('made', os.O_CREAT | os.O_WRONLY, 0o4755)")
     folder = stage.path("workspace/work")
@@ -195,7 +195,7 @@ def set_id(stage: Stage) -> str:
     )
 
 
-def terminal(stage: Stage) -> str:
+def terminal(stage: ProbeTarget) -> str:
     """Put a keystroke into a terminal of the host."""
     ours, theirs = os.openpty()
     try:
@@ -206,7 +206,7 @@ def terminal(stage: Stage) -> str:
         os.close(theirs)
 
 
-def privileges(stage: Stage) -> str:
+def privileges(stage: ProbeTarget) -> str:
     said = stage.run("cat /proc/self/status")
     values = dict(line.split(":\t", 1) for line in said.splitlines() if ":\t" in line)
     wanted = {"NoNewPrivs": "1", "Seccomp": "2", "CapEff": "0" * 16, "CapPrm": "0" * 16}

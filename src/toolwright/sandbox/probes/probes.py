@@ -16,10 +16,10 @@ from collections.abc import Callable, Collection
 from msgspec import Struct
 
 from toolwright.base.workspace_errors import WorkspaceError
-from toolwright.sandbox.launch import Mechanism
+from toolwright.sandbox.launch import Backend
 from toolwright.sandbox.probes import file_escapes as files
 from toolwright.sandbox.probes import kernel_escapes as kernel
-from toolwright.sandbox.probes.stage import Stage
+from toolwright.sandbox.probes.target import ProbeTarget
 
 NOT_PROMISED = {
     ("Landlock", "survivors"): "the session ends them, not Landlock",
@@ -48,11 +48,11 @@ class Probe(Struct, frozen=True):
 
     name: str
     title: str
-    attempt: Callable[[Stage], str]
+    attempt: Callable[[ProbeTarget], str]
 
 
 def run_probes(
-    mechanism: Mechanism, *, folder: str | None = None, python: str = "", only: Collection[str] = ()
+    mechanism: Backend, *, folder: str | None = None, python: str = "", only: Collection[str] = ()
 ) -> list[ProbeResult]:
     """Try every probe (or `only` those) against sandboxes of `mechanism`.
 
@@ -62,12 +62,12 @@ def run_probes(
     interpreter = python or os.path.realpath("/proc/self/exe" if sys.platform == "linux" else sys.executable)
     results = []
     for probe in (probe for probe in PROBES if not only or probe.name in only):
-        with Stage(mechanism, place, python=interpreter) as stage:
+        with ProbeTarget(mechanism, place, python=interpreter) as stage:
             results.append(_tried(probe, stage))
     return results
 
 
-def _tried(probe: Probe, stage: Stage) -> ProbeResult:
+def _tried(probe: Probe, stage: ProbeTarget) -> ProbeResult:
     try:
         said = stage.run_python("print('alive')") if probe is PROBES[0] else "alive"
         if "alive" not in said:

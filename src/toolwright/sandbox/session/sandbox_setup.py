@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the sandbox is loaded only for sessions that have one
     from toolwright.permissions.rules import Rule
     from toolwright.processes.resource_limits import ChildLimits
     from toolwright.sandbox.exemptions import Terms
-    from toolwright.sandbox.launch import Mechanism
+    from toolwright.sandbox.launch import Backend
     from toolwright.sandbox.policy import PermissionPaths, SandboxRules
     from toolwright.workspace import Workspace
 
@@ -110,7 +110,7 @@ def terms_of(config: SandboxConfig) -> Terms:
     )
 
 
-def check_mechanism(mechanism: Mechanism) -> None:
+def check_mechanism(mechanism: Backend) -> None:
     """`selfTest`: the probes of `toolwright doctor`, before the first command. Raises `OptionsError`."""
     from toolwright.sandbox.probes.probes import run_probes
 

@@ -13,18 +13,18 @@ import subprocess
 import tempfile
 from contextlib import ExitStack, suppress
 
-from toolwright.sandbox.launch import Mechanism, PrivateFolder
+from toolwright.sandbox.launch import Backend, PrivateFolder
 from toolwright.sandbox.policy import FilesystemWishes, NetworkWishes, PermissionPaths, sandbox_rules
-from toolwright.sandbox.sandbox import Enclosure
+from toolwright.sandbox.sandbox import Sandbox
 
 TIMEOUT = 60.0
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
-class Stage:
+class ProbeTarget:
     """Use as a context manager. `folder` must be one that a sandbox shows: not below /tmp."""
 
-    def __init__(self, mechanism: Mechanism, folder: str, *, python: str) -> None:
+    def __init__(self, mechanism: Backend, folder: str, *, python: str) -> None:
         self.mechanism = mechanism
         self.python = python
         self.token = secrets.token_hex(12)
@@ -35,7 +35,7 @@ class Stage:
         self.secret = os.path.join(self.base, "secret")
         self._stack = ExitStack()
 
-    def __enter__(self) -> Stage:
+    def __enter__(self) -> ProbeTarget:
         try:
             self._set_up()
         except BaseException:
@@ -77,7 +77,7 @@ class Stage:
             network=NetworkWishes(),
             permissions=PermissionPaths(is_hidden=lambda path: path.endswith("/.env")),
         )
-        self.enclosure = Enclosure(self.mechanism, lambda: rules, private=lambda: private)
+        self.enclosure = Sandbox(self.mechanism, lambda: rules, private=lambda: private)
         self.neighbour = self._stack.enter_context(
             subprocess.Popen(
                 ["/bin/sleep", "600"], env={"SECRET": self.token}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/"
