@@ -65,7 +65,7 @@ def rooms_of(loaded: set[str]) -> set[str]:
 
 def test_the_entry_points_load_the_client_and_no_room_that_a_session_needs() -> None:
     loaded = modules_after("from toolwright import query, ClaudeAgentOptions")
-    assert rooms_of(loaded) == {"client", "concurrency", "protocol", "types"}
+    assert rooms_of(loaded) == {"base", "client", "protocol", "types"}
     assert not loaded & {"msgspec", "toolwright.client.remote", "toolwright.protocol.control", "toolwright.protocol.subprocess"}
 
 

@@ -2,8 +2,8 @@
 
 A cover needs a name to lie on. So while commands run, something stands there that git passes over, so that nobody adds it to a
 repository by mistake: the name of a socket, or an empty folder for a few. It goes when the last command in that folder has
-ended: a lock on the folder, which any number can share, tells other processes that it is in use. It is known by a time
-that no real file has (`base/placeholder_files.py`), and goes only if it is still exactly that. What a killed process left is swept
+ended: a lock on the folder, which any number can share, tells other processes that it is in use. It is known by a time that no
+real file has (`base/placeholder_files.py`), and goes only if it is still exactly that. What a killed process left is swept
 before the next session reads anything: it is in a register, or, where that is another's, found by name.
 """
 
