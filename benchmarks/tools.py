@@ -181,10 +181,10 @@ async def read_row(folder: Path, repeats: int) -> Row:
 
 
 async def edit_rows(folder: Path, repeats: int) -> list[Row]:
-    """Beside the floor as it is promised, and beside one that syncs the folder as well, as the tool does."""
+    """Beside a floor that syncs the file, and one that syncs the folder too, as the tool does. Simple before fast."""
     return [
-        await edit_row(folder, "Edit of 2,000 lines, durable", 2, floors.replace_durably, repeats=repeats),
-        await edit_row(folder, "  beside one that syncs the folder", 2, floors.replace_and_sync_folder, repeats=repeats),
+        await edit_row(folder, "Edit of 2,000 lines, durable", 5, floors.replace_durably, repeats=repeats),
+        await edit_row(folder, "  beside one that syncs the folder", 5, floors.replace_and_sync_folder, repeats=repeats),
     ]
 
 

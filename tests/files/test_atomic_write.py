@@ -12,7 +12,7 @@ from toolwright.base import renames as renaming
 from toolwright.files import atomic_write as replacing
 from toolwright.files.boundary import Boundary
 from toolwright.files.write import replace
-from toolwright.workspace import FileChanged, FileTooLarge, NewContent, NotRegularFile
+from toolwright.workspace import FileChanged, FileTooLarge, NotRegularFile
 
 OURS, OLD, THEIRS = b"ours", b"old!", b"them"
 
@@ -147,29 +147,6 @@ def test_a_file_whose_folder_was_removed_meanwhile_is_not_called_write_protected
     with pytest.raises(FileChanged, match="removed"):
         replace(Boundary([str(tmp_path)]), str(file), remove_the_folder, limit=100)
     assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("old", [None, OLD])
-def test_what_is_to_be_done_meanwhile_is_done_once_before_the_new_file_is_there(tmp_path: Path, old: bytes | None) -> None:
-    file = tmp_path / "file"
-    if old is not None:
-        file.write_bytes(old)
-    seen: list[bytes | None] = []
-
-    def look() -> None:
-        seen.append(file.read_bytes() if file.exists() else None)
-
-    replace(Boundary([str(tmp_path)]), str(file), lambda before: NewContent(OURS, look), limit=100)
-    assert (seen, file.read_bytes()) == ([old], OURS)
-
-
-def test_if_what_is_done_meanwhile_fails_the_old_file_stands(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_bytes(OLD)
-    with pytest.raises(ZeroDivisionError):
-        replace(Boundary([str(tmp_path)]), str(file), lambda before: NewContent(OURS, lambda: 1 // 0), limit=100)
-    assert file.read_bytes() == OLD
-    assert os.listdir(tmp_path) == ["file"]
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc tells the open files")

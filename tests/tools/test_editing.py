@@ -29,8 +29,7 @@ class InMemory(Workspace):
         before = FileContent(path, self.content, status)
         self.reads.note(path, status, self.content)
         new = change(before)  # type: ignore[operator]  # a function
-        new.meanwhile()
-        return Replaced(before, FileContent(path, new.data, status), durable=True)
+        return Replaced(before, FileContent(path, new, status), durable=True)
 
 
 @st.composite

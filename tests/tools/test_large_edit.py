@@ -17,7 +17,7 @@ PROGRAM = """
 import resource, sys
 import anyio
 from toolwright.tools.editing import edit_file
-from toolwright.workspace import NewContent, Workspace
+from toolwright.workspace import Workspace
 
 class Everywhere:
     old_string, new_string, replace_all = sys.argv[2], "xy", True
@@ -26,7 +26,7 @@ async def main():
     workspace = Workspace(sys.argv[1], env={}, state_dir=sys.argv[1] + "/.state")
     line = ("a = b; foo" + sys.argv[3].encode("latin-1").decode("unicode_escape")).encode()
     data = line * (int(sys.argv[4]) // len(line))
-    await workspace.replace_file("large", lambda _: NewContent(data, lambda: None))
+    await workspace.replace_file("large", lambda _: data)
     del data
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     edited = await edit_file("large", [Everywhere()], workspace)

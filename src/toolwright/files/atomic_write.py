@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from toolwright.base.placeholder_files import displace, is_stand_in
 from toolwright.base.renames import exchange, rename_new
 from toolwright.base.workspace_errors import FileChanged
-from toolwright.files.early_write_out import begin_writing_out
 from toolwright.processes.temp_files import Draft, TemporaryFolder, unnoted_draft
 
 if TYPE_CHECKING:
@@ -53,16 +52,13 @@ class FileReplacement:
         self._disposable = True
         self._certain = True
 
-    def put(self, data: bytes, meanwhile: Callable[[], object]) -> tuple[os.stat_result, bool]:
-        """The new file, and whether the disk has confirmed it. An exception means that the old one stands.
-
-        `meanwhile` is called once, while the disk is at work.
-        """
+    def put(self, data: bytes) -> tuple[os.stat_result, bool]:
+        """The new file, and whether the disk has confirmed it. An exception means that the old one stands."""
         if self._before is not None:
             self._require_writable(self._before)
         self._take_draft()
         try:
-            status = self._fill(self._create(), data, meanwhile)
+            status = self._fill(self._create(), data)
             self._install(status)
         except OSError as error:
             error.filename, error.filename2 = self._place.path, None  # the temporary name would only puzzle
@@ -92,15 +88,13 @@ class FileReplacement:
             self._take_draft(fresh=True)
             return os.open(self._temporary, _CREATE, mode, dir_fd=self._folder)
 
-    def _fill(self, descriptor: int, data: bytes, meanwhile: Callable[[], object]) -> os.stat_result:
+    def _fill(self, descriptor: int, data: bytes) -> os.stat_result:
         try:
             _write_all(descriptor, data)
-            begin_writing_out(descriptor)
             if self._before is not None:
                 _keep_attributes(self._parent.file, descriptor, self._before.status)
             if self._mode is not None:
                 os.fchmod(descriptor, self._mode)
-            meanwhile()
             os.fsync(descriptor)
             return os.fstat(descriptor)
         finally:

@@ -1,7 +1,7 @@
 """Replace and remove files below the boundary, one step each: atomic, durable, and never what nobody has looked at.
 
-Writers of this process take turns. Everything here blocks; `workspace` decides whether that happens on the event loop or in a
-thread. It does not know what the bytes mean.
+Writers of this process take turns. Everything here blocks; `workspace` runs it in a thread. It does not know what the bytes
+mean.
 """
 
 from __future__ import annotations
@@ -14,24 +14,16 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from msgspec import Struct
 
 from toolwright.base.open_beneath import PATH_ONLY, release
-from toolwright.base.workspace_errors import FileTooLarge, NotRegularFile
+from toolwright.base.workspace_errors import NotRegularFile
 from toolwright.files.atomic_write import FileReplacement, require_untouched, synced
 from toolwright.files.boundary import Boundary, BoundedPath
-from toolwright.files.digests import foresee
 from toolwright.files.read import FileContent, LinkInTheWay, Parent, through_no_link
 
 # Two writers take turns on a path; 64 locks are enough to rarely wait for a stranger.
 _WRITERS = tuple(threading.Lock() for _ in range(64))
 
 
-class NewContent(Struct, frozen=True):
-    """What a file shall be, and what there is to do while the disk takes it."""
-
-    data: bytes
-    meanwhile: Callable[[], object] | None = None
-
-
-Change = Callable[[FileContent | None], bytes | NewContent]
+Change = Callable[[FileContent | None], bytes]
 """What is there (None: no file) → what shall be."""
 
 
@@ -48,31 +40,15 @@ Recording = Callable[[str, FileContent | None, bytes | None], AbstractContextMan
 nothing is changed; if the change fails, it hears the exception."""
 
 
-class NotAtOnce(Exception):
-    """More than a moment's work, or somebody else is at it. Nothing was changed."""
-
-
-def replace(
-    boundary: Boundary, path: str, change: Change, *, limit: int, recording: Recording | None = None, at_once: bool = False
-) -> Replaced:
+def replace(boundary: Boundary, path: str, change: Change, *, limit: int, recording: Recording | None = None) -> Replaced:
     """Read the file, ask `change` for the new content and put it in place in one step.
 
-    Nothing is written if `change` raises. A file that somebody else writes in between is `FileChanged`. With `at_once` it is
-    `NotAtOnce` if a writer would have to be waited for, or if either content is larger than `limit`.
+    Nothing is written if `change` raises. A file that somebody else writes in between is `FileChanged`.
     """
 
     def attempt(place: BoundedPath) -> Replaced:
-        turn = _turn(place)
-        if not turn.acquire(blocking=not at_once):
-            raise NotAtOnce
-        try:
-            return _replaced(boundary, place, _within(limit, change) if at_once else change, limit=limit, recording=recording)
-        except FileTooLarge:
-            if at_once:
-                raise NotAtOnce from None
-            raise
-        finally:
-            turn.release()
+        with _turn(place):
+            return _replaced(boundary, place, change, limit=limit, recording=recording)
 
     plain = boundary.plain_place(path)
     if plain is not None:
@@ -138,35 +114,15 @@ def _replaced(
         raise NotRegularFile(place.path, "directory")
     with Parent(boundary, place) as parent:
         before = parent.content(limit)
-        new = _new(change(before))
-        with _recorded(recording, place, before, new.data):
+        data = change(before)
+        with _recorded(recording, place, before, data):
             replacement = FileReplacement(parent, place, before=before, mode=mode, temporaries=boundary.temporaries)
-            status, durable = replacement.put(new.data, lambda: _meanwhile(new))
-        return Replaced(before, FileContent(place.path, new.data, status), durable)
-
-
-def _meanwhile(new: NewContent) -> None:
-    foresee(new.data)
-    if new.meanwhile is not None:
-        new.meanwhile()
+            status, durable = replacement.put(data)
+        return Replaced(before, FileContent(place.path, data, status), durable)
 
 
 def _turn(place: BoundedPath) -> threading.Lock:
     return _WRITERS[hash(place) % len(_WRITERS)]
-
-
-def _within(limit: int, change: Change) -> Change:
-    def bounded(before: FileContent | None) -> NewContent:
-        new = _new(change(before))
-        if len(new.data) > limit:
-            raise NotAtOnce
-        return new
-
-    return bounded
-
-
-def _new(new: bytes | NewContent) -> NewContent:
-    return new if isinstance(new, NewContent) else NewContent(new)
 
 
 def _recorded(

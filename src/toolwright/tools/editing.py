@@ -31,7 +31,7 @@ from toolwright.tools.text_spans import (
     with_quotes_of,
 )
 from toolwright.tools.write import MAX_SHOWN_SIZE, shown_bytes, shown_text
-from toolwright.workspace import FileContent, NewContent, NotRegularFile, ReadState, Replaced, WorkspaceError
+from toolwright.workspace import FileContent, NotRegularFile, ReadState, Replaced, WorkspaceError
 
 if TYPE_CHECKING:
     from toolwright.workspace import Workspace
@@ -137,7 +137,7 @@ async def _try_out(path: str, replacements: Sequence[Replacement], workspace: Wo
     _require_difference(replacements)
     change = _Change(replacements, workspace)
 
-    def only_try(before: FileContent | None) -> NewContent:
+    def only_try(before: FileContent | None) -> bytes:
         change(before)
         raise _TriedOut
 
@@ -186,12 +186,13 @@ class _Change:
         self._plain = False
         """Lines of the file, old and new, can be decoded by themselves, and are shown as they are stored."""
 
-    def __call__(self, before: FileContent | None) -> NewContent:
+    def __call__(self, before: FileContent | None) -> bytes:
         self.made.clear()
         self.notices.clear()
         self._plain = False
         data = self._changed(before)
-        return NewContent(data, lambda: self._show(before, data))
+        self._show(before, data)
+        return data
 
     def _show(self, before: FileContent | None, after: bytes) -> None:
         if self._plain and before is not None and max(len(before.data), len(after)) <= MAX_SHOWN_SIZE:

@@ -14,7 +14,7 @@ from toolwright.base.workspace_errors import (
 from toolwright.files.folders import FolderEntry, OpenFolder
 from toolwright.files.read import FileContent, OpenFile
 from toolwright.files.read_tracker import ReadState, ReadTracker
-from toolwright.files.write import NewContent, Replaced
+from toolwright.files.write import Replaced
 from toolwright.processes.hardening import refuse_inspection
 from toolwright.processes.output_buffer import Captured
 from toolwright.workspace.workspace import Workspace
@@ -28,7 +28,6 @@ __all__ = [
     "FileChanged",
     "FileTooLarge",
     "ReadState",
-    "NewContent",
     "NotRegularFile",
     "OpenFile",
     "OpenFolder",

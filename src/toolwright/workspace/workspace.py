@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,7 +23,6 @@ from toolwright.files import folders
 from toolwright.files import read as files
 from toolwright.files import write as changing
 from toolwright.files.boundary import Boundary, checked_path, split_path
-from toolwright.files.disk_pace import Pace, pace_of
 from toolwright.files.granted import GrantedPaths
 from toolwright.files.read_tracker import ReadState, ReadTracker
 from toolwright.files.scratch import Scratch
@@ -179,25 +178,19 @@ class Workspace:
     async def replace_file(self, path: str, change: changing.Change, *, granted: Sequence[str] = ()) -> changing.Replaced:
         """Replace the content of `path` by what `change` makes of it, atomically and durably; parents are made.
 
-        The session then knows the new version. `change` may run in a thread, and more than once. On a disk that has proven
-        quick, small files are written at once.
+        The session then knows the new version. `change` runs in a thread, and may run more than once.
         """
         absolute = self.absolute(path)
         boundary = GrantedPaths(granted, self.temporaries) if granted and not self._strict else self._boundary
         recording = None if self.history is None else self._recording(self.history, granted=bool(granted))
 
-        def work(*, at_once: bool = False) -> changing.Replaced:
-            limit = INLINE_BYTES if at_once else MAX_CHANGE_SIZE
-            replaced = changing.replace(boundary, absolute, change, limit=limit, recording=recording, at_once=at_once)
+        def work() -> changing.Replaced:
+            replaced = changing.replace(boundary, absolute, change, limit=MAX_CHANGE_SIZE, recording=recording)
             self.reads.note(replaced.after.path, replaced.after.status, replaced.after.data)
             return replaced
 
-        pace = Pace() if granted else pace_of(self.home)  # nothing is known of a disk outside
-        if pace.is_quick:
-            with suppress(changing.NotAtOnce):
-                return await inline(lambda: pace.timed(lambda: work(at_once=True)))
         with anyio.move_on_after(MAX_WAIT):
-            return await in_thread(lambda: pace.timed(work))
+            return await in_thread(work)
         raise TimeoutError(errno.ETIMEDOUT, f"no thread was free to write it for {MAX_WAIT:g} seconds", absolute)
 
     async def list_names(self, path: str) -> list[str]:
