@@ -25,7 +25,7 @@ from toolwright.models.scripted import Call, Say, ScriptedModel
 
 pytestmark = pytest.mark.anyio
 
-REAL = str(Path(__file__).parents[1] / "support_mcp_real.py")
+REAL = str(Path(__file__).parents[2] / "support_mcp_real.py")
 
 
 def free_port() -> int:

@@ -14,7 +14,7 @@ from toolwright.mcp.client.prompts import PromptArgument, ServedPrompt, list_pro
 from toolwright.mcp.session.prompts import PromptFailure, arguments_of, usage
 from toolwright.models.scripted import Say, ScriptedModel
 
-SERVERS = {"notes": {"command": sys.executable, "args": [str(Path(__file__).parents[1] / "support_resource_server.py")]}}
+SERVERS = {"notes": {"command": sys.executable, "args": [str(Path(__file__).parents[2] / "support_resource_server.py")]}}
 REVIEW = ServedPrompt("review", "", (PromptArgument("change", True), PromptArgument("tone")))
 
 

@@ -16,7 +16,7 @@ from toolwright.models.scripted import Call, Say, ScriptedModel, Turn
 
 pytestmark = pytest.mark.anyio
 
-SERVER = str(Path(__file__).parents[1] / "support_resource_server.py")
+SERVER = str(Path(__file__).parents[2] / "support_resource_server.py")
 READ = "ReadMcpResourceTool"
 
 

@@ -17,7 +17,7 @@ from support_hostile_repositories import TRAPS
 from toolwright.permissions.session.filesystem_facts import MACHINE_FILES, MAX_MATCHES
 from toolwright.processes.git_environment import git_environment
 
-JUDGED = json.loads((Path(__file__).parents[1] / "permissions" / "data" / "judged_commands.json").read_text())
+JUDGED = json.loads((Path(__file__).parents[1] / "data" / "judged_commands.json").read_text())
 
 
 def git(*arguments: str, cwd: Path) -> None:
