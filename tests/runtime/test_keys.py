@@ -86,6 +86,7 @@ def write_script(folder: Path) -> str:
         call("Grep", pattern="word", path=str(folder)),
         call("mcp__near__echo", words="x"),
         {"text": "All done."},
+        {"text": "Yes, I heard that."},  # where the command in the background ends late
     ]
     script = folder.parent / "script.json"
     script.write_text(json.dumps({"steps": steps}))
