@@ -36,7 +36,7 @@ NOT_FOR_SERVER = {
     "prompts-get-with-args": NO_PROMPTS,
     "prompts-get-embedded-resource": NO_PROMPTS,
     "prompts-get-with-image": NO_PROMPTS,
-    "caching": "it asks for prompts and resources as well; tools/list and server/discover have their hints (tests/mcp/serving)",
+    "caching": "it asks for prompts and resources as well; tools/list and server/discover have their hints (tests/mcp/server)",
     "http-custom-header-server-validation": "no tool of ours asks for a header of its own (x-mcp-header)",
     "input-required-result-non-tool-request": NO_PROMPTS,
     "server-sse-polling": "it finds nothing to test: our answers are no streams that can be taken up again",
