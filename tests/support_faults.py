@@ -139,9 +139,9 @@ def create_by_plain_link(folder: str) -> Step:
 
 
 def _without_renameat2() -> None:
-    from toolwright.base import renames as renaming
+    from toolwright.base import renames
 
-    vars(renaming)["c_function"] = lambda name, arguments: None  # this process ends right after
+    vars(renames)["c_function"] = lambda name, arguments: None  # this process ends right after
 
 
 WORKS: dict[str, Callable[[str], Step]] = {

@@ -51,8 +51,8 @@ def open_descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-async def guardian_gone() -> None:
-    """Wait until we have no child any more: after the last command the guardian stays for a moment."""
+async def watchdog_gone() -> None:
+    """Wait until we have no child any more: after the last command the watchdog stays for a moment."""
     with anyio.fail_after(30):
         while True:
             try:

@@ -11,7 +11,7 @@ import pytest
 
 from toolwright.cli.flags import parse
 from toolwright.cli.options import options_from_flags
-from toolwright.config import options_check as checks
+from toolwright.config import options_check
 from toolwright.runtime.initialization import initialized, notes_on, server_names
 from toolwright.types import ClaudeAgentOptions
 
@@ -46,7 +46,7 @@ def test_every_recorded_start_is_understood(path: Path, tmp_path: Path) -> None:
         (request,) = [request for request in run["requests"] if request["subtype"] == "initialize"]
         opened = initialized(options, request)
         opened.plugins = []  # known, and refused with a sentence of their own
-        checks.check(opened)
+        options_check.check(opened)
         assert not [note for note in notes_on(request) if "not known" in note], name
         assert isinstance(server_names(request), list)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.base import renames as renaming
-from toolwright.files import atomic_write as replacing
+from toolwright.base import renames
+from toolwright.files import atomic_write
 from toolwright.files.boundary import Boundary
 from toolwright.files.write import replace
 from toolwright.workspace import FileChanged, FileTooLarge, NotRegularFile
@@ -100,12 +100,12 @@ def test_a_file_made_in_the_last_moment_is_not_overwritten(tmp_path: Path, monke
 
     def late(folder: int, source: str, target: str) -> None:
         file.write_bytes(THEIRS)
-        renaming.rename_new(folder, source, target)
+        renames.rename_new(folder, source, target)
 
     for plain in (False, True):
-        monkeypatch.setattr(replacing, "rename_new", late)
+        monkeypatch.setattr(atomic_write, "rename_new", late)
         if plain:
-            monkeypatch.setattr(renaming, "c_function", lambda name, arguments: None)
+            monkeypatch.setattr(renames, "c_function", lambda name, arguments: None)
         with pytest.raises(FileChanged, match="made by someone else"):
             replace(Boundary([str(tmp_path)]), str(file), lambda before: OURS, limit=100)
         assert file.read_bytes() == THEIRS
@@ -173,6 +173,6 @@ def before_exchange(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], None])
         nonlocal count
         count += 1
         act(count)
-        return renaming.exchange(folder, one, other)
+        return renames.exchange(folder, one, other)
 
-    monkeypatch.setattr(replacing, "exchange", late)
+    monkeypatch.setattr(atomic_write, "exchange", late)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.base import open_beneath as beneath
+from toolwright.base import open_beneath
 from toolwright.files.boundary import Boundary, BoundedPath
 from toolwright.workspace import BadPath, PathNotAllowed
 
@@ -16,8 +16,8 @@ from toolwright.workspace import BadPath, PathNotAllowed
 def boundary(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boundary:
     """Both ways of opening keep the same laws."""
     if request.param == "walk":
-        monkeypatch.setattr(beneath, "_openat2", lambda: None)
-        monkeypatch.setattr(beneath, "_opener", lambda: beneath.walk_open)
+        monkeypatch.setattr(open_beneath, "_openat2", lambda: None)
+        monkeypatch.setattr(open_beneath, "_opener", lambda: open_beneath.walk_open)
     for folder in ("ws/sub", "ws-evil", "added"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "ws/inside").write_text("inside")

@@ -18,7 +18,7 @@ import anyio
 import pytest
 
 from support_limits import NOBODY
-from support_tools import guardian_gone, make_workspace, open_descriptors, running
+from support_tools import make_workspace, open_descriptors, running, watchdog_gone
 from toolwright.processes.background import MAX_RUNNING, BackgroundShell, BackgroundShells
 from toolwright.processes.process_tree import Mark
 from toolwright.processes.shell import CommandContext
@@ -147,7 +147,7 @@ async def test_ending_a_shell_leaves_no_descendant(tmp_path: Path) -> None:
         assert other.running
 
 
-async def test_closing_leaves_no_descendant_no_descriptor_and_no_guardian(tmp_path: Path) -> None:
+async def test_closing_leaves_no_descendant_no_descriptor_and_no_watchdog(tmp_path: Path) -> None:
     marker = new_marker()
     async with workspace_in(tmp_path) as workspace:
         await workspace.commands.run("true")
@@ -195,12 +195,12 @@ async def test_a_left_behind_flood_does_not_delay_the_end(tmp_path: Path) -> Non
 async def test_after_the_last_shell_an_idle_session_holds_nothing(tmp_path: Path) -> None:
     async with workspace_in(tmp_path) as workspace:
         await workspace.commands.run("true")
-        await guardian_gone()
+        await watchdog_gone()
         before = open_descriptors()
         for _ in range(3):
             await ended(await workspace.commands.start("true"))
         with anyio.fail_after(TIMEOUT):
-            while open_descriptors() != before:  # the guardian stays for a moment
+            while open_descriptors() != before:  # the watchdog stays for a moment
                 await anyio.sleep(0.01)
         with pytest.raises(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)
@@ -300,7 +300,7 @@ async def until_given_back(used):
 async def main():
     workspace = Workspace(sys.argv[1] + "/ws", env={}, state_dir=sys.argv[1] + "/state")
     await workspace.commands.run("true")
-    await anyio.sleep(1)  # until the guardian is gone
+    await anyio.sleep(1)  # until the watchdog is gone
     used = len(os.listdir("/proc/self/fd"))
     await (await workspace.commands.start("true")).wait(30)
     await until_given_back(used)
@@ -399,7 +399,7 @@ async def main():
         await workspace.commands.start(sys.argv[3])
     else:
         await workspace.commands.run(sys.argv[3])
-        await anyio.sleep(1)  # until the guardian is gone
+        await anyio.sleep(1)  # until the watchdog is gone
     print("ready", flush=True)
     await anyio.sleep_forever()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.processes import git_queries as git_questions
+from toolwright.processes import git_queries
 from toolwright.processes.git_queries import GitError, config_keys, find_repository
 
 
@@ -27,10 +27,10 @@ def other_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     folder.mkdir()
     (folder / "git").touch()
     (folder / "git").chmod(0o755)
-    monkeypatch.setattr(git_questions, "_PLACES", (str(folder),))
-    git_questions._program.cache_clear()
+    monkeypatch.setattr(git_queries, "_PLACES", (str(folder),))
+    git_queries._program.cache_clear()
     yield folder / "git"
-    git_questions._program.cache_clear()
+    git_queries._program.cache_clear()
 
 
 def test_where_a_repository_is(repository: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_line_break_in_a_path_is_no_answer(tmp_path: Path) -> None:
 
 
 def test_a_configuration_that_never_ends_is_no_answer(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git_questions, "TIMEOUT", 0.2)
+    monkeypatch.setattr(git_queries, "TIMEOUT", 0.2)
     (repository / ".git" / "config").unlink()
     os.mkfifo(repository / ".git" / "config")
     assert stat.S_ISFIFO((repository / ".git" / "config").stat().st_mode)
@@ -80,8 +80,8 @@ def test_a_configuration_that_never_ends_is_no_answer(repository: Path, monkeypa
 def test_a_git_that_does_not_end_or_says_too_much_is_ended(
     repository: Path, other_git: Path, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_questions, "TIMEOUT", 0.5)
-    monkeypatch.setattr(git_questions, "MAX_ANSWER_SIZE", 100_000)
+    monkeypatch.setattr(git_queries, "TIMEOUT", 0.5)
+    monkeypatch.setattr(git_queries, "MAX_ANSWER_SIZE", 100_000)
     other_git.write_text(f"#!/bin/sh\n{script.replace('sleep', 'exec sleep')}\n")
     with pytest.raises(GitError, match="too long"):
         find_repository(str(repository))

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from support_tools import guardian_gone, make_workspace, open_descriptors, running
+from support_tools import make_workspace, open_descriptors, running, watchdog_gone
 from toolwright.workspace import CommandNotStarted, PathNotAllowed
 
 pytestmark = pytest.mark.anyio
@@ -155,14 +155,14 @@ async def test_the_event_loop_goes_on_during_a_flood(tmp_path: Path) -> None:
 async def test_no_descriptor_and_no_zombie_is_left(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     await workspace.commands.run("true")
-    await guardian_gone()
+    await watchdog_gone()
     before = open_descriptors()
     for _ in range(5):
         await workspace.commands.run("echo hi")
         await workspace.commands.run("yes | head -c 200000")
         with pytest.raises(CommandNotStarted, match="Argument list too long"):
             await workspace.commands.run("x" * 200_000)
-    await guardian_gone()
+    await watchdog_gone()
     assert open_descriptors() == before
 
 

@@ -27,15 +27,6 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(params=["Landlock", "bubblewrap"])
-def mechanism(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    name: str = request.param
-    monkeypatch.setenv(cage_choice.VARIABLE, name.lower())
-    if cage_choice.cage_mechanism() is None:
-        pytest.skip(f"{name} cannot hold the cage on this machine")
-    return name
-
-
 def canary(folder: Path) -> Path:
     return folder / "workspace" / "CANARY"
 

@@ -141,7 +141,7 @@ def test_no_child_of_a_session_in_this_process_gets_a_key(sandbox: bool, keys: K
     assert {"bash", "rg", "shfmt", Path(sys.executable).name} <= names(children)
     assert ({"bwrap", "nsenter"} <= names(children)) == sandbox
     assert any(SERVER in run.arguments for run in children)
-    assert any("toolwright-guardian" in run.arguments for run in children)
+    assert any("toolwright-watchdog" in run.arguments for run in children)
     nothing_known(children, keys)
 
 

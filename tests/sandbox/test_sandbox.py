@@ -234,7 +234,7 @@ def test_an_installed_package_counts_unless_it_lies_where_commands_write(tmp_pat
 
 
 def test_commands_end_with_the_process_that_started_them(wrapped: Place) -> None:
-    """After a second: bubblewrap asks for this a moment after the command began. Until then the guardian sees to it."""
+    """After a second: bubblewrap asks for this a moment after the command began. Until then the watchdog sees to it."""
     program = """
 import subprocess, sys
 from pathlib import Path

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support_tools import call, error_of, make_workspace, text_of
 from toolwright.files.text import TextFormat
-from toolwright.tools import text_spans as matching
+from toolwright.tools import text_spans
 from toolwright.tools.text_spans import find_spans, replace_spans
 from toolwright.workspace import Workspace
 
@@ -205,7 +205,7 @@ def oracle(text: list[str], old: list[str], new: str) -> str:
 @given(st.binary(max_size=20).map(lambda data: bytes(byte % 2 + 97 for byte in data)), st.text("ab", min_size=1, max_size=3))
 def test_a_text_is_found_in_the_same_places_whichever_end_the_search_begins_at(data: bytes, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "_MAX_STEPS", -1)
+        patch.setattr(text_spans, "_MAX_STEPS", -1)
         from_the_beginning = find_spans(data, text, TextFormat())
     assert find_spans(data, text, TextFormat()) == from_the_beginning
     assert from_the_beginning == [match.span() for match in re.finditer(text.encode(), data)]

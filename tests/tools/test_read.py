@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support_tools import call, error_of, make_workspace, open_descriptors, text_of
-from toolwright.tools import line_window as pages
+from toolwright.tools import line_window
 from toolwright.workspace import OpenFile
 
 pytestmark = pytest.mark.anyio
@@ -147,8 +147,8 @@ async def test_a_sparse_file_costs_its_data_and_not_its_size(tmp_path: Path, enc
 def test_a_file_that_does_not_tell_its_size_is_read_all_the_same() -> None:
     descriptor = os.open("/proc/self/status", os.O_RDONLY)
     try:
-        page = pages.read_page(OpenFile(descriptor, "/proc/self/status", os.fstat(descriptor)), 1, 5)
-        assert isinstance(page, pages.Page)
+        page = line_window.read_page(OpenFile(descriptor, "/proc/self/status", os.fstat(descriptor)), 1, 5)
+        assert isinstance(page, line_window.Page)
         assert page.lines[0].startswith("Name:")
         assert page.size > 0
     finally:
@@ -157,7 +157,7 @@ def test_a_file_that_does_not_tell_its_size_is_read_all_the_same() -> None:
 
 @pytest.mark.parametrize("whole_file_bytes", [100, 1000])
 def test_what_grows_while_it_is_read_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_file_bytes: int) -> None:
-    monkeypatch.setattr(pages, "WHOLE_FILE_BYTES", whole_file_bytes)
+    monkeypatch.setattr(line_window, "WHOLE_FILE_BYTES", whole_file_bytes)
     file = tmp_path / "log"
     file.write_bytes(b"line\n" * 100)
     descriptor = os.open(file, os.O_RDONLY)
@@ -165,8 +165,8 @@ def test_what_grows_while_it_is_read_has_an_end(tmp_path: Path, monkeypatch: pyt
         status = os.fstat(descriptor)
         with file.open("ab") as stream:
             stream.write(b"more\n" * 900)
-        page = pages.read_page(OpenFile(descriptor, str(file), status), 99, 3)
-        assert isinstance(page, pages.Page)
+        page = line_window.read_page(OpenFile(descriptor, str(file), status), 99, 3)
+        assert isinstance(page, line_window.Page)
         if whole_file_bytes < 500:
             assert (page.lines, page.total) == (["line", "line"], 100)
         else:
@@ -186,7 +186,7 @@ async def test_streaming_shows_the_same_as_reading_whole(
     )
     windows = [(1, 5), (1, 4000), (1500, 3), (2999, 9), (3000, 9), (4000, 2)]
     whole = [await call("Read", workspace, file_path="a", offset=first, limit=count) for first, count in windows]
-    monkeypatch.setattr(pages, "WHOLE_FILE_BYTES", 1000)
+    monkeypatch.setattr(line_window, "WHOLE_FILE_BYTES", 1000)
     assert [await call("Read", workspace, file_path="a", offset=first, limit=count) for first, count in windows] == whole
 
 

@@ -68,17 +68,18 @@ def retry_delay(attempt_number: int) -> float:
 
 async def _threaded(work: Callable[[], T], *, abandon: bool = False) -> T:
     try:
-        return await run_in_thread(work, limiter=_file_limiter(), abandon=abandon)
+        return await run_in_thread(work, limiter=limiter_of_loop(_limiter, MAX_AT_ONCE), abandon=abandon)
     except RuntimeError as error:
         if str(error) != _NO_THREAD:
             raise
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
 
 
-def _file_limiter() -> anyio.CapacityLimiter:
+def limiter_of_loop(variable: RunVar[anyio.CapacityLimiter], most: int) -> anyio.CapacityLimiter:
+    """The limiter that this event loop has for one kind of work, made when it is first wanted."""
     try:
-        return _limiter.get()
+        return variable.get()
     except LookupError:
-        limiter = anyio.CapacityLimiter(MAX_AT_ONCE)
-        _limiter.set(limiter)
+        limiter = anyio.CapacityLimiter(most)
+        variable.set(limiter)
         return limiter

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 
 from toolwright.cli.failures import EXIT_FAILED, complain
-from toolwright.cli.flags import Flag, UsageError, parse
+from toolwright.cli.flags import Flag, folder_argument, parse
 from toolwright.cli.plain_output import write_now
 from toolwright.cli.terminal import visible
 
@@ -42,11 +42,7 @@ def config_command(arguments: Sequence[str]) -> int:
     if line.values.get("help"):
         write_now(1, USAGE)
         return 0
-    if len(line.words) > 1:
-        raise UsageError("toolwright config takes one folder")
-    folder = os.path.abspath(line.words[0] if line.words else ".")
-    if not os.path.isdir(folder):
-        raise UsageError(f"{folder} is not a folder")
+    folder = folder_argument(line, "config")
     try:
         found = in_force(folder)
     except OptionsError as error:

@@ -7,6 +7,7 @@ the table says that a flag collects. This module does not know what the flags me
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -276,3 +277,13 @@ def _looks_like_rule(argument: str) -> bool:
 
 def _kebab(spelled: str) -> str:
     return "".join("-" + character.lower() if character.isupper() else character for character in spelled)
+
+
+def folder_argument(line: ParsedFlags, command: str) -> str:
+    """The one folder that a command is about: the given one, or this one. Raises `UsageError`."""
+    if len(line.words) > 1:
+        raise UsageError(f"toolwright {command} takes one folder")
+    folder = os.path.abspath(line.words[0] if line.words else ".")
+    if not os.path.isdir(folder):
+        raise UsageError(f"{folder} is not a folder")
+    return folder

@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from toolwright.types import ClaudeAgentOptions
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-COMMANDS = ("demo", "login", "logout", "trust", "permissions", "mcp", "doctor", "config", "help", "version")
+_FUNCTIONS = {
+    "demo": "demo:demo_command",
+    "login": "login:login_command",
+    "logout": "login:logout_command",
+    "trust": "trust:trust_command",
+    "permissions": "permissions:permissions_command",
+    "mcp": "mcp:mcp_command",
+    "doctor": "doctor:doctor_command",
+    "config": "config:config_command",
+}
+"""Commands with a module of their own, which is loaded when the command is given."""
+COMMANDS = (*_FUNCTIONS, "help", "version")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,34 +57,12 @@ def _dispatch(arguments: list[str]) -> int:
         return _show(_version(True))
     if arguments[:1] == ["help"]:
         return _help_about(arguments[1:])
-    if arguments[:1] == ["config"]:
-        from toolwright.cli.config import config_command
+    if arguments[:1] and arguments[0] in _FUNCTIONS:
+        from importlib import import_module
 
-        return config_command(arguments[1:])
-    if arguments[:1] in (["login"], ["logout"]):
-        from toolwright.cli.login import login_command, logout_command
-
-        return (login_command if arguments[0] == "login" else logout_command)(arguments[1:])
-    if arguments[:1] == ["demo"]:
-        from toolwright.cli.demo import demo_command
-
-        return demo_command(arguments[1:])
-    if arguments[:1] == ["trust"]:
-        from toolwright.cli.trust import trust_command
-
-        return trust_command(arguments[1:])
-    if arguments[:1] == ["mcp"]:
-        from toolwright.cli.mcp import mcp_command
-
-        return mcp_command(arguments[1:])
-    if arguments[:1] == ["permissions"]:
-        from toolwright.cli.permissions import permissions_command
-
-        return permissions_command(arguments[1:])
-    if arguments[:1] == ["doctor"]:
-        from toolwright.cli.doctor import doctor_command
-
-        return doctor_command(arguments[1:])
+        module, _, function = _FUNCTIONS[arguments[0]].partition(":")
+        code: int = getattr(import_module(f"toolwright.cli.{module}"), function)(arguments[1:])
+        return code
     from toolwright.cli.flags import parse
 
     line = parse(arguments)

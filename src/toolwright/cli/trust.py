@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from toolwright.cli.failures import EXIT_FAILED, EXIT_USAGE, complain
-from toolwright.cli.flags import Flag, UsageError, parse
+from toolwright.cli.flags import Flag, folder_argument, parse
 from toolwright.cli.plain_output import write_now
 from toolwright.cli.terminal import visible
 from toolwright.settings import Settings
@@ -39,11 +39,7 @@ def trust_command(arguments: Sequence[str]) -> int:
     if line.values.get("help"):
         write_now(1, USAGE)
         return 0
-    if len(line.words) > 1:
-        raise UsageError("toolwright trust takes one folder")
-    folder = os.path.abspath(line.words[0] if line.words else ".")
-    if not os.path.isdir(folder):
-        raise UsageError(f"{folder} is not a folder")
+    folder = folder_argument(line, "trust")
     try:
         return _trust(folder, line.values)
     except OptionsError as error:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from toolwright.base.workspace_errors import CheckpointError, PathNotAllowed, UnknownPoint, WorkspaceError
 from toolwright.files import read as files
-from toolwright.files import write as changing
+from toolwright.files import write
 from toolwright.files.boundary import Boundary, BoundedPath
 from toolwright.files.checkpoint_index import Kept
 from toolwright.files.checkpoints import FileHistory, digest_of, permissions_of
@@ -118,7 +118,7 @@ class _Rewinding:
             if f"{self.door.standing_in}/".startswith(f"{folder}/"):
                 continue
             with suppress(OSError, WorkspaceError):
-                changing.remove_folder_at(self.door.boundary, self._place(folder))
+                write.remove_folder_at(self.door.boundary, self._place(folder))
 
     def _place(self, path: str) -> BoundedPath:
         try:
@@ -158,12 +158,12 @@ class _Rewinding:
         def agree(before: FileContent | None) -> None:
             wanted(before)
 
-        changing.remove_at(self.door.boundary, place, agree, limit=self.door.largest, recording=self.door.recording)
+        write.remove_at(self.door.boundary, place, agree, limit=self.door.largest, recording=self.door.recording)
         self.door.reads.forget(place.path)
         return b""
 
     def _put(self, place: BoundedPath, target: Kept, wanted: Callable[[FileContent | None], bytes]) -> bytes:
-        replaced = changing.replace_at(
+        replaced = write.replace_at(
             self.door.boundary,
             place,
             wanted,

@@ -38,7 +38,7 @@ done
 [[ $later ]] && sleep %d && end "$later"
 """
 REST = 0.25
-"""Seconds without a command after which the guardian goes."""
+"""Seconds without a command after which the watchdog goes."""
 TIMEOUT = 2
 """Seconds for who is told by other means that we are gone, and may end by itself."""
 _LINUX: bool = sys.platform == "linux"
@@ -72,7 +72,7 @@ def watch(session: int, *, shell: str, patiently: bool = False) -> None:
 
 
 def release(session: int) -> None:
-    """Nothing of `session` runs any more. With the last one the guardian goes."""
+    """Nothing of `session` runs any more. With the last one the watchdog goes."""
     global _watchdog
     if _watchdog is None or _watchdog.owner != os.getpid():
         return
@@ -85,7 +85,7 @@ def release(session: int) -> None:
 
 
 class Guard:
-    """The guardian's watch over the commands of one session: from the first of them until a moment after the last.
+    """The watchdog's watch over the commands of one session: from the first of them until a moment after the last.
 
     It goes soon, but not at once: who starts one command after the other needs it for all of them.
     """
@@ -133,7 +133,7 @@ def _begin(shell: str) -> _Watchdog:
     theirs, ours = os.pipe()
     try:
         process = subprocess.Popen(
-            (shell, "--noprofile", "--norc", "-c", _SCRIPT % (CALL_BITS, TIMEOUT), "toolwright-guardian"),
+            (shell, "--noprofile", "--norc", "-c", _SCRIPT % (CALL_BITS, TIMEOUT), "toolwright-watchdog"),
             cwd="/",
             env={"PATH": "/usr/bin:/bin"},
             stdin=theirs,

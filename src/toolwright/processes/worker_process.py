@@ -17,7 +17,7 @@ from anyio.lowlevel import RunVar
 from msgspec import Struct
 
 from toolwright.base.open_beneath import PATH_ONLY
-from toolwright.base.worker_threads import inline
+from toolwright.base.worker_threads import inline, limiter_of_loop
 from toolwright.base.workspace_errors import ProgramMissing
 from toolwright.processes.child_process import start
 
@@ -44,7 +44,7 @@ async def run_program(program: str, arguments: Sequence[str], *, data: bytes, ti
     """
     if not sys.executable:
         raise ProgramMissing("This Python does not know its own interpreter, which is needed to start a child.")
-    async with _places():
+    async with limiter_of_loop(_limiter, MAX_AT_ONCE):
         with nameless_file(data) as source, nameless_file(b"") as answer, root_folder() as root:
             # -I, -S: nothing of the user's environment, site packages or working folder is run
             argv = (sys.executable, "-I", "-S", program, str(answer), *arguments)
@@ -99,12 +99,3 @@ def root_folder() -> Iterator[int]:
 def _content(descriptor: int) -> bytes:
     size = os.fstat(descriptor).st_size
     return os.pread(descriptor, size, 0)
-
-
-def _places() -> anyio.CapacityLimiter:
-    try:
-        return _limiter.get()
-    except LookupError:
-        limiter = anyio.CapacityLimiter(MAX_AT_ONCE)
-        _limiter.set(limiter)
-        return limiter

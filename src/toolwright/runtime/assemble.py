@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from msgspec.structs import replace
 
-from toolwright.config import options_check as checks
+from toolwright.config import options_check
 from toolwright.config.model_selection import choose_models, sampling, whole_number
 from toolwright.config.session_config import Remembering, SessionConfig, ground_of, notes_on
 from toolwright.hooks import Background, EventContext, Hook, HookRunner
@@ -66,7 +66,7 @@ REPLAY_FLAG = "replay-user-messages"
 
 def open_session(options: ClaudeAgentOptions, *, host: Host | None = None, tells_state: bool = False) -> LocalSession:
     """A session that has not started. Wrong options raise `OptionsError` here, before anything happens."""
-    checks.check(options)
+    options_check.check(options)
     options = as_agent(options)
     chosen = host if host is not None else host_of(options)
 
@@ -116,7 +116,7 @@ class Assembly:
     ) -> None:
         self._options, self._host, self._session = options, host, session
         self._ground = ground
-        for line in (*checks.without_effect(options), *notes_on(ground)):
+        for line in (*options_check.without_effect(options), *notes_on(ground)):
             self.tell(line)
         beginning.journal.on_unwritable = self._tell_unwritable
         if beginning.problem is not None:
@@ -221,13 +221,13 @@ class Assembly:
         """Put commands into a sandbox if options or settings ask for one; the answer is its way out, if it has one."""
         if self._options.sandbox is None and self._ground.settings.sandbox is None:
             return None
-        from toolwright.sandbox.session import sandbox_setup as sandboxing  # only for sessions that say something about it
+        from toolwright.sandbox.session import sandbox_setup  # only for sessions that say something about it
 
-        config = sandboxing.sandbox_config(self._options, self._ground.settings.sandbox)
+        config = sandbox_setup.sandbox_config(self._options, self._ground.settings.sandbox)
         if config is None:
             return None
         gate = self._gate
-        surroundings = sandboxing.SandboxContext(
+        surroundings = sandbox_setup.SandboxContext(
             self._workspace,
             self._ground.env,
             lambda: gate.rules,
@@ -235,7 +235,7 @@ class Assembly:
             self.tell,
             gate.admits_host if gate.can_ask else None,
         )
-        return await sandboxing.set_up_sandbox(config, surroundings)
+        return await sandbox_setup.set_up_sandbox(config, surroundings)
 
     # the parts of a session that has started
 
@@ -388,9 +388,9 @@ def open_workspace(options: ClaudeAgentOptions, ground: SessionConfig) -> Worksp
 def command_limits(options: ClaudeAgentOptions, ground: SessionConfig) -> ChildLimits | None:
     if options.sandbox is None and ground.settings.sandbox is None:
         return None
-    from toolwright.sandbox.session import sandbox_setup as sandboxing  # only for sessions that say something about it
+    from toolwright.sandbox.session import sandbox_setup  # only for sessions that say something about it
 
-    return sandboxing.limits_of(sandboxing.said_of_sandbox(options, ground.settings.sandbox))
+    return sandbox_setup.limits_of(sandbox_setup.said_of_sandbox(options, ground.settings.sandbox))
 
 
 def added_folders(options: ClaudeAgentOptions, ground: SessionConfig) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import anyio
 from msgspec import Struct
 
 from toolwright._version import __version__
-from toolwright.config import options_check as checks
+from toolwright.config import options_check
 from toolwright.mcp.server.tool_provider import AnswerLater, CannotAsk, RunningCall
 from toolwright.mcp.tool_server import ServedTool
 from toolwright.runtime.assemble import assemble
@@ -97,7 +97,7 @@ class OfferedTools:
     async def start(self, options: ClaudeAgentOptions) -> None:
         """Raises what a session raises for wrong options."""
         own = replace(options, model=NoModel(), mcp_servers={}, strict_mcp_config=True)
-        checks.check(own)
+        options_check.check(own)
         session = QuietSession(lambda opened: assemble(own, Host(self._permit, converses=False), opened))
         await session.start()
         self._session = session

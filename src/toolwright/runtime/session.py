@@ -15,8 +15,7 @@ from toolwright.base.concurrency import Channel, OwnedTask, ended, spawn
 from toolwright.base.ids import new_uuid
 from toolwright.protocol import frames
 from toolwright.protocol.lines import MAX_WAITING, weight
-from toolwright.runtime import controls
-from toolwright.runtime import init_frames as greeting
+from toolwright.runtime import controls, init_frames
 from toolwright.runtime.conversation import Conversation, text_block
 from toolwright.runtime.turn import Prompt, Turn
 from toolwright.types import ClaudeSDKError, CLIConnectionError
@@ -110,7 +109,7 @@ class LocalSession:
                 raise CLIConnectionError("This session is being started already, or failed to start.")
             self.parts = await build(self)
             await self._tell_start()
-        return greeting.initialize_answer(self.parts)
+        return init_frames.initialize_answer(self.parts)
 
     async def send(self, frame: Frame) -> None:
         self._expect_open()
@@ -227,7 +226,7 @@ class LocalSession:
         if self._leaving:
             self.turn.interrupt()
         try:
-            await self.turn.run(greeting.init(parts))
+            await self.turn.run(init_frames.init(parts))
         finally:
             self.turn = None
         if not self._queue and not parts.background.wants_turn:

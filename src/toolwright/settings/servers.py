@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from toolwright.base import jsonc_edits as edits
+from toolwright.base import jsonc_edits
 from toolwright.base.jsonc import NotJson
 from toolwright.base.locked_folder import LockedFolder, locked_folder
 from toolwright.settings.locations import SERVERS, SettingsLocations, read_text
@@ -91,7 +91,7 @@ def _changed(text: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> s
     try:
         whole = json.loads(text)
     except ValueError:
-        node = edits.find(text, ("mcpServers",))
-        return edits.set_value(text, ("mcpServers",), change(node.plain() if node is not None else {}))
+        node = jsonc_edits.find(text, ("mcpServers",))
+        return jsonc_edits.set_value(text, ("mcpServers",), change(node.plain() if node is not None else {}))
     whole["mcpServers"] = change(whole.get("mcpServers") or {})
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from toolwright.base import jsonc_edits as edits
+from toolwright.base import jsonc_edits
 from toolwright.base.jsonc import NotJson
 from toolwright.base.locked_folder import LockedFolder, locked_folder
 from toolwright.settings.locations import FOLDER_NAMES, SettingsLocations, read_text
@@ -74,22 +74,22 @@ def edit_of(update: PermissionUpdate) -> Callable[[str], str]:
     """The change of a settings text that `update` asks for."""
     match update.type:
         case "setMode":
-            return lambda text: edits.set_value(text, ("permissions", "defaultMode"), update.mode)
+            return lambda text: jsonc_edits.set_value(text, ("permissions", "defaultMode"), update.mode)
         case "addDirectories":
-            return lambda text: edits.add_texts(text, DIRECTORIES, update.directories or [])
+            return lambda text: jsonc_edits.add_texts(text, DIRECTORIES, update.directories or [])
         case "removeDirectories":
-            return lambda text: edits.remove_texts(text, DIRECTORIES, update.directories or [])
+            return lambda text: jsonc_edits.remove_texts(text, DIRECTORIES, update.directories or [])
     if update.behavior not in ("allow", "ask", "deny"):
         raise OptionsError(f"A permission update {update.type} needs a behavior: allow, ask or deny, not {update.behavior!r}.")
     path = ("permissions", update.behavior)
     rules = rule_texts(update)
     match update.type:
         case "addRules":
-            return lambda text: edits.add_texts(text, path, rules)
+            return lambda text: jsonc_edits.add_texts(text, path, rules)
         case "removeRules":
-            return lambda text: edits.remove_texts(text, path, rules)
+            return lambda text: jsonc_edits.remove_texts(text, path, rules)
         case "replaceRules":
-            return lambda text: edits.set_value(text, path, rules)
+            return lambda text: jsonc_edits.set_value(text, path, rules)
     raise OptionsError(f"A permission update of type {update.type!r} is not known")
 
 

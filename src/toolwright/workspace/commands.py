@@ -192,13 +192,13 @@ class Commands:
     ) -> HookOutput:
         """Run a hook: a command of the person's own that is told something on stdin and answers. Cancelling ends all of it;
         what it leaves running ends with the session."""
-        from toolwright.processes import hook_process as exchanges  # only for sessions whose settings have hooks
+        from toolwright.processes import hook_process  # only for sessions whose settings have hooks
 
         with self._surroundings(None) as around:
             environment = {**around.environment, "CLAUDE_PROJECT_DIR": self._workspace.home}
-            asked = exchanges.Asked(command, args, around.directory, environment, around.mark, around.account, around.bounds)
+            asked = hook_process.Asked(command, args, around.directory, environment, around.mark, around.account, around.bounds)
             async with self._guarded():
-                return await exchanges.exchange(asked, stdin=stdin, on_output=on_output)
+                return await hook_process.exchange(asked, stdin=stdin, on_output=on_output)
 
     @asynccontextmanager
     async def _guarded(self) -> AsyncIterator[None]:

@@ -123,7 +123,7 @@ class StdioProcess:
     async def start(self) -> None:
         """Raises `LinkError`."""
         from toolwright.base.worker_threads import inline
-        from toolwright.processes import watchdog as guardian
+        from toolwright.processes import watchdog
         from toolwright.processes.process_tree import Mark
 
         self._mark = Mark.new_session()
@@ -131,7 +131,7 @@ class StdioProcess:
         try:
             self._child = await inline(self._start)
         except BaseException:
-            guardian.release(self._mark_session)
+            watchdog.release(self._mark_session)
             raise
         self._reader = spawn(self._listen, name=f"mcp server {self._launch.command}")
 
@@ -168,13 +168,13 @@ class StdioProcess:
         return child
 
     def _have_it_watched(self) -> None:
-        """When we are killed the server sees its input end; one that does not care is ended by the guardian."""
+        """When we are killed the server sees its input end; one that does not care is ended by the watchdog."""
         from toolwright.base.workspace_errors import WorkspaceError
-        from toolwright.processes import watchdog as guardian
+        from toolwright.processes import watchdog
         from toolwright.processes.shell import shell_path
 
         with suppress(OSError, WorkspaceError):  # no bash, no process to be had: then the end of its input has to do
-            guardian.watch(self._mark_session, shell=shell_path(), patiently=True)
+            watchdog.watch(self._mark_session, shell=shell_path(), patiently=True)
 
     @property
     def _mark_session(self) -> int:
@@ -277,7 +277,7 @@ class StdioProcess:
             os.close(descriptor)
 
     async def _clean_up(self, child: ChildProcess) -> None:
-        from toolwright.processes import watchdog as guardian
+        from toolwright.processes import watchdog
         from toolwright.processes.process_tree import end_tree
 
         exited, mark = child.exited, self._mark
@@ -285,7 +285,7 @@ class StdioProcess:
             if mark is not None:
                 await end_tree(mark, child.pid)
         finally:
-            guardian.release(self._mark_session)
+            watchdog.release(self._mark_session)
             child.close()
             self._close_input()
             self._reason = self._reason or self._how_it_ended(child, exited)

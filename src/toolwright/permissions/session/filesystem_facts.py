@@ -12,7 +12,7 @@ from glob import iglob
 from itertools import islice
 
 from toolwright.permissions import keys_are_plain
-from toolwright.processes import git_queries as git_questions
+from toolwright.processes import git_queries
 from toolwright.processes.git_environment import FOR_LOOKING
 from toolwright.processes.git_queries import GitError, Repository
 
@@ -49,15 +49,15 @@ class MachineFiles:
 
     def git_is_plain(self, folder: str, *, caged: bool = False) -> bool:
         try:
-            found = git_questions.find_repository(folder)
+            found = git_queries.find_repository(folder)
             return found is None or _is_plain(found, caged)
         except (OSError, GitError):
             return False
 
     def git_tracks(self, folder: str, covers: Callable[[str], bool]) -> bool:
         try:
-            found = git_questions.find_repository(folder)
-            return found is not None and any(covers(path) for path in git_questions.tracked(found))
+            found = git_queries.find_repository(folder)
+            return found is not None and any(covers(path) for path in git_queries.tracked(found))
         except (OSError, GitError):
             return True
 
@@ -82,14 +82,14 @@ def _below(folder: str) -> Iterator[str]:
 def _is_plain(repository: Repository, caged: bool, depth: int = 0) -> bool:
     if not caged and os.path.lexists(os.path.join(repository.common, "hooks", "post-index-change")):
         return False
-    if not keys_are_plain(git_questions.config_keys(repository), _OVERRULED_IN_CAGE if caged else ()):
+    if not keys_are_plain(git_queries.config_keys(repository), _OVERRULED_IN_CAGE if caged else ()):
         return False
-    modules = [path for path in git_questions.submodules(repository) if os.path.lexists(os.path.join(path, ".git"))]
+    modules = [path for path in git_queries.submodules(repository) if os.path.lexists(os.path.join(path, ".git"))]
     if modules and (depth >= MAX_MODULE_DEPTH or len(modules) > MAX_MODULES):
         return False
     return all(_module_is_plain(path, caged, depth + 1) for path in modules)  # git looks into them too
 
 
 def _module_is_plain(folder: str, caged: bool, depth: int) -> bool:
-    found = git_questions.find_repository(folder)
+    found = git_queries.find_repository(folder)
     return found is not None and _is_plain(found, caged, depth)
